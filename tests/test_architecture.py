@@ -59,12 +59,18 @@ ENGINE_NAME = re.compile(rf"\b({'|'.join(engine.name for engine in ENGINES)})\b"
 ENGINE_IN_SQL = re.compile("|".join(engine.name for engine in ENGINES))
 SQL_COMMENTS = re.compile(r"--.*|^COMMENT ON .*", re.MULTILINE)
 MAY_NAME_AN_ENGINE = {
-    "collectors/imports/results/tools/offline_bench.py": "the engines' own benchmark tools, whose output it reads",
+    "collectors/imports/results/tools/batch_server.py": "the engines' own benchmark tools, whose results it reads",
+    "collectors/imports/results/tools/multi_turn.py": "likewise",
+    "collectors/imports/results/tools/offline_bench.py": "likewise",
     "collectors/imports/results/tools/one_batch.py": "likewise",
-    "collectors/imports/results/tools/serving.py": "the engines' own benchmark tools, whose files it reads",
+    "collectors/imports/results/tools/send_one.py": "likewise",
+    "collectors/imports/results/tools/serving.py": "likewise",
     "collectors/imports/results/tools/sglang_eval.py": "likewise",
+    "collectors/imports/results/tools/sglang_records.py": "likewise",
+    "collectors/imports/results/tools/startup_bench.py": "likewise",
     "collectors/imports/results/tools/trtllm_bench.py": "likewise",
     "collectors/imports/results/tools/vllm_mlx.py": "likewise",
+    "collectors/imports/results/tools/vllm_multi_turn.py": "likewise",
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
     "commands/recipe/recipe_study.py": "a format of the engine's makers, whose key and command bear its name",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.metrics import UNITS, sample_sd
-from collectors.imports.results.values import no_number_reason, number
+from collectors.imports.results.values import converted, no_number_reason, number
 from domain import JsonValue
 from load_records import CUT_SHORT, Accuracy, AccuracyItem, Load, LoadPhase, RequestRecord, Result, SuiteCheck
 from reasons import Reason, write_reasons
@@ -101,7 +101,7 @@ class LoadBuilder:
         self._add(
             Result(
                 self.ticket.run_id, self.load_id, self.ts, mask_text(point.name), metric, statistic,
-                unit or UNITS[metric], self.definition, value=None if value is None else value * factor, n=n, sd=sd,
+                unit or UNITS[metric], self.definition, value=value and converted(value, factor), n=n, sd=sd,
                 concurrency=point.concurrency, prompt_tokens=point.prompt_tokens, output_tokens=point.output_tokens,
                 depth_tokens=point.depth_tokens, reason=write_reasons(reasons),
             )

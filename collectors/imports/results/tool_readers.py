@@ -22,12 +22,16 @@ from collectors.imports.results.tools import (
     llm_load_test,
     llmperf,
     lm_eval,
+    lmdeploy,
     locust,
     mlperf,
     offline_bench,
     ollama_response,
     optimum_benchmark,
+    pytorch_records,
     serving,
+    sglang_records,
+    startup_bench,
     trtllm_bench,
     vegeta,
     vllm_mlx,
@@ -47,8 +51,8 @@ class ResultReader(Protocol):
 
 
 READERS: tuple[ResultReader, ...] = (
-    benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
-    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
+    benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, llama_bench,
+    batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
     k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
-    ollama_response,
+    ollama_response, sglang_records, startup_bench, lmdeploy,
 )  # fmt: skip

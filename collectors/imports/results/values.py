@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from domain import JsonValue
@@ -50,6 +51,11 @@ def scaled(value: Any, factor: float) -> float | None:
     """Return a number in another unit: `factor` 1000 converts seconds to milliseconds."""
     checked = number(value)
     return None if checked is None else checked * factor
+
+
+def converted(value: float, factor: float) -> float:
+    """Return a printed number in another unit with its digits: 24.9804 s are 24980.4 ms, not 24980.399999999998."""
+    return value if factor == 1.0 else float(Decimal(repr(value)) * Decimal(repr(factor)))
 
 
 def text(value: Any, max_chars: int = MAX_TEXT_CHARS) -> str | None:

@@ -154,8 +154,8 @@ def test_times_of_bench_multiturn_are_seconds(tmp_path: Path) -> None:
     )
     rows = results_of(load_of(path))
     assert [(row.metric, row.statistic, row.value) for row in rows] == [
-        ("prompt_tokens", "mean", 2050.5), ("ttft_ms", "mean", 350), ("ttft_ms", "p90", 750),
-        ("itl_ms", "median", 12.5), ("e2e_ms", "mean", 1250), ("output_tps", "stated", 410.5),
+        ("requests", "total", 640), ("prompt_tokens", "mean", 2050.5), ("ttft_ms", "mean", 350),
+        ("ttft_ms", "p90", 750), ("itl_ms", "median", 12.5), ("e2e_ms", "mean", 1250), ("output_tps", "mean", 410.5),
     ]  # fmt: skip
 
 

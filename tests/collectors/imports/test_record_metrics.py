@@ -369,3 +369,10 @@ def test_the_test_of_a_record_states_its_length(tmp_path: Path) -> None:
     path.write_text("cache_type,test,depth,tokens_per_sec\nf16,pp512,0,807.5\nf16,tg32,0,45.5\n")
     rows = [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))]
     assert rows == [("prompt_tps", 807.5, 512, None), ("decode_tps", 45.5, None, 32)]
+
+
+def test_converted_numbers_keep_their_digits(tmp_path: Path) -> None:
+    """A product of floats would be 24980.399999999998 ms."""
+    path = tmp_path / "bench.csv"
+    path.write_text("model,concurrency,latency_p50_s,output_tok_s\na-7b,1,24.9804,50.5\na-7b,2,24.9804,90.5\n")
+    assert [r.value for r in results_of(load_of(path)) if r.metric == "e2e_ms"] == [24980.4, 24980.4]

@@ -53,20 +53,31 @@ from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
+    batch_server,
     evalplus,
+    evalscope_console,
+    evalscope_lines,
     guidellm_summary,
     guidellm_tables,
+    inference_benchmarker,
     llama_speculative,
+    llmperf_console,
+    lmdeploy,
     mlx_lm,
+    multi_turn,
     offline_bench,
     ollama,
     one_batch,
     optimum_benchmark,
+    perf_analyzer,
     perf_console,
     printed_serving,
+    send_one,
     serving,
     sglang_eval,
+    startup_bench,
     vegeta,
+    vllm_multi_turn,
 )
 from load_records import Result
 
@@ -86,7 +97,8 @@ class PrintedReader(Protocol):
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
     sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
-    optimum_benchmark,
+    optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
+    evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
@@ -169,7 +181,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
-    _name_models(loads, load.model)
+    _share_settings(loads, load)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
@@ -271,12 +283,13 @@ def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tab
     load.notes += [settings.sentence] if settings.sentence else []
 
 
-def _name_models(loads: Sequence[LoadBuilder], model: str | None) -> None:
-    """Give the loads of tools that print no model the only one that the text names."""
-    for load in loads if model else ():
-        if load.model is None:
-            load.model = model
-            load.notes.append(f"Read from the words around the results: {model}.")
+def _share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder) -> None:
+    """Give the loads of tools that print no model, and no parallelism, the only ones that the text names."""
+    for load in loads:
+        load.server_config = document.server_config | load.server_config
+        if document.model and load.model is None:
+            load.model = document.model
+            load.notes.append(f"Read from the words around the results: {document.model}.")
 
 
 def _is_head(cell: str) -> bool:

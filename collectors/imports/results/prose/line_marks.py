@@ -18,7 +18,7 @@ MARK = re.compile(
     r"|(?P<stamp>\[20\d\d-\d\d-\d\d\|\d\d:\d\d:\d\d[.,]?\d{0,6}\]) {1,2}(?:DEBUG|INFO|WARNING|ERROR) {1,8}(?=\S)"
     r"|(?P<plain>20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]?\d{0,9}Z? {1,3}"
     r"\[?(?:DEBUG|INFO|WARNING|ERROR)\]?:? {1,8}(?=\S))"
-    r"|(?P<actions>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z(?: |$))"  # as GitHub Actions prints
+    r"|(?P<actions>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}Z(?: |$))"  # as GitHub Actions and kubectl print
     r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
 )
 QUOTE = ">"

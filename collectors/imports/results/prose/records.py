@@ -274,8 +274,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         levels = [shared if own is None else own for own, shared in zip(own_levels, levels, strict=True)]
         point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
         load.result(
-            point, metric, _statistic_of(name, metric),
-            value if value is None else round(value * metric_name.factor, 9),
+            point, metric, _statistic_of(name, metric), value, factor=metric_name.factor,
             unit=column.unit if metric == STATED else None,
         )  # fmt: skip
 

@@ -179,7 +179,7 @@ def add_stated(
         low, high = sorted((value.low, value.high))  # 'from 45 to 30 tok/s'
         ends, reasons = {"min": low, "max": high}, [Reason(Code.STATED_AS_RANGE), *reasons]
     for end_statistic, end in ends.items():
-        load.result(point, metric, end_statistic, round(end * factor, 9), unit=unit, reasons=reasons)
+        load.result(point, metric, end_statistic, end, factor=factor, unit=unit, reasons=reasons)
 
 
 def add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Adds the units that two tools leave out: `bench_multiturn.py` of SGLang (s) and `load_test.py` of Fireworks (ms)."""
+"""Adds the units that a tool leaves out: `load_test.py` of Fireworks (ms)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ class UnitlessTool(NamedTuple):
 
 
 _TOOLS = (
-    UnitlessTool(
-        re.compile(r"\s{0,12}Total requests: \d{1,9} at [\d.]{1,20} requests per second\s*"),
-        " requests per second",
-        ((re.compile(r"\s{0,12}(?:Average|Median|Max|P\d\d) (?:TTFT|ITL|latency): \d{1,9}\.\d{1,9}"), "s"),),
-    ),
     UnitlessTool(
         re.compile(r"Provider {1,20}: .{1,80}"),
         "Latency Per Token",

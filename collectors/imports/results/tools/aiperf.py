@@ -1,4 +1,6 @@
-"""Reads AIPerf's profile: JSON and CSV of all requests, JSON lines of each request. Its deviations divide by n.
+"""Reads the profiles of AIPerf and GenAI-Perf: JSON and CSV of all requests, JSON lines of each request.
+
+Their deviations divide by n.
 
 Its `inter_token_latency` is a request's time after its first token divided by the later tokens: `tpot_ms`;
 `inter_chunk_latency` is the time between two pieces. It counts tokens with its own tokenizer; the server's count is
@@ -18,10 +20,12 @@ from typing import Any
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.errors import error_kind
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.values import count, dict_of, item, list_of, number, text, time_of
+from collectors.imports.results.values import count, cut, dict_of, item, list_of, number, text, time_of
 
 TOOL = "aiperf"
+GENAI_PERF = "GenAI-Perf"
 METRICS = {
     "request_latency": "e2e_ms",
     "time_to_first_token": "ttft_ms",
@@ -29,48 +33,55 @@ METRICS = {
     "inter_chunk_latency": "itl_ms",
     "output_token_throughput": "output_tps",
     "output_token_throughput_per_user": "decode_tps",
+    "output_token_throughput_per_request": "e2e_tps",
     "e2e_output_token_throughput": "e2e_tps",
     "prefill_throughput_per_user": "prompt_tps_per_request",
     "input_token_throughput": "prompt_tps",
     "total_token_throughput": "total_tps",
     "request_throughput": "request_tps",
+    "request_goodput": "goodput_rps",
+    "goodput": "goodput_rps",
     "input_sequence_length": "prompt_tokens",
+    "num_input_token": "prompt_tokens",
+    "num_input_tokens": "prompt_tokens",
+    "total_isl": "prompt_tokens",
+    "total_input_sequence_length": "prompt_tokens",
     "output_sequence_length": "completion_tokens",
+    "num_output_token": "completion_tokens",
+    "num_output_tokens": "completion_tokens",
+    "total_osl": "completion_tokens",
+    "total_output_sequence_length": "completion_tokens",
     "request_count": "requests",
     "error_request_count": "failed_requests",
     "benchmark_duration": "duration_s",
-}
-TITLES = {  # title in the CSV -> name in the JSON
-    "Request Latency (ms)": "request_latency",
-    "Time to First Token (ms)": "time_to_first_token",
-    "Inter Token Latency (ms)": "inter_token_latency",
-    "Inter Chunk Latency (ms)": "inter_chunk_latency",
-    "Output Token Throughput (tokens/sec)": "output_token_throughput",
-    "Output Token Throughput Per User (tokens/sec/user)": "output_token_throughput_per_user",
-    "E2E Output Token Throughput (tokens/sec/user)": "e2e_output_token_throughput",
-    "Prefill Throughput Per User (tokens/sec/user)": "prefill_throughput_per_user",
-    "Input Token Throughput (tokens/sec)": "input_token_throughput",
-    "Total Token Throughput (tokens/sec)": "total_token_throughput",
-    "Request Throughput (requests/sec)": "request_throughput",
-    "Input Sequence Length (tokens)": "input_sequence_length",
-    "Output Sequence Length (tokens)": "output_sequence_length",
-    "Request Count": "request_count",
-    "Error Request Count": "error_request_count",
-    "Benchmark Duration (sec)": "benchmark_duration",
+    "effective_concurrency": "mean_concurrency",
+    "spec_decode_acceptance_length": "acceptance_length",
+    "acceptance_length": "acceptance_length",
+    "spec_decode_draft_acceptance_rate": "acceptance_rate",
+    "draft_acceptance_rate": "acceptance_rate",
 }
 UNITS = {"ms": 1.0, "sec": 1e3, "s": 1e3, "ns": 1e-6, "us": 1e-3}  # to milliseconds
 LATENCIES = {"request_latency", "time_to_first_token", "inter_token_latency", "inter_chunk_latency"}
-TOTALS = {"request_count", "error_request_count", "benchmark_duration"}
-STATISTICS = {"median": "p50", "min": "min", "max": "max", "p90": "p90", "p95": "p95", "p99": "p99"}
+TOTALS = {
+    "request_count", "error_request_count", "benchmark_duration", "total_isl", "total_osl",
+    "total_input_sequence_length", "total_output_sequence_length",
+}  # fmt: skip
+STATISTIC = re.compile(r"avg|min|max|p\d{1,2}(?:\.\d{1,3})?|p_\d{1,2}")
+STATISTICS = {"avg": "mean", "p50": "median"}
+TITLE = re.compile(r"(?P<name>.{1,100}?) ?(?:\((?P<unit>[\w/ %]{1,24})\))?")
+MEANS_NOTE = "Of metrics that Pitwall has no name for only the means were imported."
+GPUS_NOTE = "The table of the GPUs below the results was left out."
 WARMUP = re.compile("warm", re.IGNORECASE)
 WARMUP_KIND, MEASURE_KIND = "warmup", "measure"
 
 
 def recognise(head: str) -> bool:
-    """Return whether a file has the first bytes of an AIPerf file."""
+    """Return whether a file has the first bytes of such a file."""
     start = head.lstrip()
-    is_json = start.startswith("{") and '"aiperf_version"' in head and '"request_throughput"' in head
-    return is_json or start.startswith(('{"metadata":{"session_num"', "Metric,avg,min,max,sum"))
+    names = ('"request_throughput"', '"request_latency"', '"input_config"', '"unit"')
+    has_names = '"aiperf_version"' in head or all(name in head for name in names)
+    is_json = start.startswith("{") and '"request_throughput"' in head and has_names
+    return is_json or start.startswith(('{"metadata":{"session_num"', "Metric,avg,"))
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -84,29 +95,47 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
 
 
 def read_profile(source: ResultFile, ticket: Ticket) -> LoadBuilder:
-    """Return the load of profile_export_aiperf.json."""
+    """Return the load of profile_export_aiperf.json, or of profile_export_genai_perf.json."""
     profile = dict_of(source.json())
-    input_config = dict_of(profile.get("input_config"))
+    config = dict_of(profile.get("input_config"))
     phase = dict_of(
-        ([entry for entry in list_of(input_config.get("phases")) if dict_of(entry).get("kind") == "profiling"] or [{}])[
-            -1
-        ]
+        ([entry for entry in list_of(config.get("phases")) if dict_of(entry).get("kind") == "profiling"] or [{}])[-1]
     )
-    endpoint = dict_of(input_config.get("endpoint"))
+    early_phase = dict_of(config.get("loadgen"))  # of early versions
+    endpoint = dict_of(config.get("endpoint"))
+    is_aiperf = "aiperf_version" in profile or "loadgen" in config or "was_cancelled" in profile
+    tool = TOOL if is_aiperf else GENAI_PERF
+    params = {"phase": dict(phase or early_phase), "datasets": config.get("datasets"), "endpoint": dict(endpoint)}
     load = LoadBuilder(
-        ticket, TOOL, text(profile.get("aiperf_version")), TOOL, _started_at(profile) or ticket.file_date,
-        params={"phase": dict(phase), "datasets": input_config.get("datasets"), "endpoint": dict(endpoint)},
-        planned_requests=count(phase.get("requests")),
-        model=text(dict_of(_first(dict_of(input_config.get("models")).get("items"))).get("name")),
-        base_url=text(_first(endpoint.get("urls"))),
+        ticket, tool, text(profile.get("aiperf_version")), tool, _started_at(profile) or ticket.file_date,
+        params=params if is_aiperf else {name: cut(value) for name, value in config.items() if value is not None},
+        planned_requests=next(filter(None, map(count, (
+            phase.get("requests"), early_phase.get("request_count"), config.get("request_count"),
+        ))), None),
+        model=_model_of(config, endpoint),
+        base_url=text(_first(endpoint.get("urls")) or endpoint.get("url") or config.get("url") or config.get("u")),
     )  # fmt: skip
     if profile.get("was_cancelled") is True or profile.get("is_complete") is False:
         load.notes.append("AIPerf reports that it was interrupted.")
-    point = point_of(phase)
-    for name in METRICS:
-        if metric_values := dict_of(profile.get(name)):
-            _add_metric(load, point, name, metric_values)
+    point = point_of(phase or early_phase or _stimulus_of(config))
+    for name, values in profile.items():
+        if isinstance(values, dict) and number(values.get("avg")) is not None:
+            _add_of_file(load, point, name, values, text(values.get("unit")))
     return load
+
+
+def _model_of(config: Mapping[str, Any], endpoint: Mapping[str, Any]) -> str | None:
+    """Return the only model of a profile, which each version names elsewhere."""
+    items = list_of(dict_of(config.get("models")).get("items"))
+    names = [dict_of(entry).get("name") for entry in items]
+    lists = (names, endpoint.get("model_names"), config.get("model_names"), config.get("model"))
+    return next((name for values in lists if (name := text(_first(values)))), None) or text(config.get("model"))
+
+
+def _stimulus_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the load that GenAI-Perf was asked for."""
+    stimulus = dict_of(dict_of(config.get("perf_analyzer")).get("stimulus"))
+    return {"concurrency": config.get("concurrency") or stimulus.get("concurrency"), "rate": config.get("request_rate")}
 
 
 def _started_at(profile: Mapping[str, Any]) -> datetime | None:
@@ -127,48 +156,85 @@ def point_of(phase: Mapping[str, Any]) -> MeasurementPoint:
     return MeasurementPoint(name, concurrency)
 
 
-def _add_metric(load: LoadBuilder, point: MeasurementPoint, name: str, metric_values: Mapping[str, Any]) -> None:
-    metric = METRICS[name]
-    factor = UNITS.get(str(metric_values.get("unit")), 1.0) if name in LATENCIES else 1.0
-    if name in TOTALS:
-        load.result(point, metric, "total", metric_values.get("avg"))
-        return
-    n = count(metric_values.get("count"))
-    load.result(
-        point, metric, "mean", metric_values.get("avg"), factor=factor, n=n, population_sd=metric_values.get("std")
-    )
-    load.results(point, metric, metric_values, STATISTICS, factor=factor, n=n)
+def add_metric(
+    load: LoadBuilder, point: MeasurementPoint, name: str, values: Mapping[str, Any], unit: str | None, n: int | None,
+    title: str | None = None,
+) -> None:  # fmt: skip
+    """Add the statistics of a metric; one without a Pitwall name is stated with its unit, under its title.
+
+    `n`: of the values behind them, if it is known.
+    """
+    metric, factor = METRICS.get(name), 1.0
+    if name in LATENCIES:
+        factor = UNITS.get(unit or "", 0.0)
+    elif metric == "acceptance_rate":
+        factor = 0.01 if unit == "%" else 1.0
+    if metric is None or not factor:
+        metric, factor, point = STATED, 1.0, point._replace(name=f"{point.name}: {title or name}")
+    for key, value in values.items():
+        if STATISTIC.fullmatch(key) is None or value is None:
+            continue
+        statistic = "total" if name in TOTALS and key == "avg" else STATISTICS.get(key, key)
+        load.result(
+            point, metric, statistic, value, factor=factor, n=n if name not in TOTALS else None,
+            population_sd=values.get("std") if statistic == "mean" else None,
+            unit=(unit or "1") if metric == STATED else None,
+        )  # fmt: skip
+
+
+def _add_of_file(
+    load: LoadBuilder, point: MeasurementPoint, name: str, values: Mapping[str, Any], unit: str | None
+) -> None:
+    """Add a metric of a file, which may have dozens without a Pitwall name: of those the mean alone."""
+    is_known = name in METRICS
+    if not is_known and MEANS_NOTE not in load.notes:
+        load.notes.append(MEANS_NOTE)
+    shown_values = values if is_known else {"avg": values.get("avg")}
+    add_metric(load, point, name, shown_values, unit, count(values.get("count")))
+
+
+def name_of(title: str) -> str:
+    """Return the name in the JSON of a metric that a table calls so."""
+    return title.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
 def read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
-    """Return the load of profile_export_aiperf.csv, whose numbers are rounded to two decimal places."""
+    """Return the load of a CSV, whose numbers are rounded to two decimal places; GenAI-Perf's has no deviations."""
     content = source.text()
     if not content.endswith("\n"):
         raise source.refusal(content.count("\n") + 1, "it is cut off here")
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    heads = content.lstrip().partition("\n")[0].strip().split(",")
+    tool = TOOL if "std" in heads else GENAI_PERF
+    load = LoadBuilder(ticket, tool, None, tool, ticket.file_date)
     with source.refusing_bad_csv():
         rows = list(_csv_rows(content))
-    for title, metric_values in rows:
-        if name := TITLES.get(title):
-            _add_metric(load, MeasurementPoint("all requests"), name, metric_values)
+    for title, values in rows:
+        if match := TITLE.fullmatch(title):
+            _add_of_file(load, MeasurementPoint("all requests"), name_of(match["name"]), values, match["unit"])
+        else:
+            load.notes.append(GPUS_NOTE)
     if not load.rows:
-        raise ImportRefusedError(f"{source.name} has no metric of AIPerf.")
+        raise ImportRefusedError(f"{source.name} has no metric of {tool}.")
     return load
 
 
 def _csv_rows(content: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield title and values of each metric; an empty title stands for the table of the GPUs."""
     column_names: list[str] = []
     for row in csv.reader(io.StringIO(content, newline="")):
         if row[:1] == ["Metric"]:
             column_names = ["avg" if head == "Value" else head for head in row[1:]]
+        elif row and "GPU_Index" in row:
+            yield "", {}
+            return
         elif row:
             yield row[0], {head: _float(cell) for head, cell in zip(column_names, row[1:], strict=False) if cell}
 
 
 def _float(cell: str) -> Any:
     try:
-        return float(cell)
+        return float(cell.replace(",", ""))
     except ValueError:
         return cell
 

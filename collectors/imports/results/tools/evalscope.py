@@ -7,6 +7,7 @@ plain columns of the database are read, never its pickles; its clock is monotoni
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,25 +17,60 @@ from typing import Any
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.errors import OTHER
+from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.source import MAX_BYTES, ResultFile
-from collectors.imports.results.values import after, count, dict_of, digest, list_of, number, pieces_us, scaled, text
+from collectors.imports.results.values import (
+    after,
+    count,
+    cut,
+    dict_of,
+    digest,
+    list_of,
+    number,
+    pieces_us,
+    scaled,
+    text,
+)
 from machine.regular_file import open_regular, pin_path
 
 TOOL = "evalscope"
-SUMS = {
-    "Test Duration (s)": ("duration_s", "total"),
-    "Success Requests": ("requests", "total"),
-    "Failed Requests": ("failed_requests", "total"),
-    "Req Throughput (req/s)": ("request_tps", "mean"),
-    "Output Throughput (tok/s)": ("output_tps", "mean"),
-    "Total Throughput (tok/s)": ("total_tps", "mean"),
-    "Avg Latency (s)": ("e2e_ms", "mean"),
-    "Avg TTFT (ms)": ("ttft_ms", "mean"),
-    "Avg TPOT (ms)": ("tpot_ms", "mean"),
-    "Avg ITL (ms)": ("itl_ms", "mean"),
-    "Avg Input Tokens": ("prompt_tokens", "mean"),
-    "Avg Output Tokens": ("completion_tokens", "mean"),
-    "Avg Decoded Tok/Iter": ("tokens_per_piece", "mean"),
+SUMS = {  # name of a value without its unit, in lower case -> metric, statistic; also as early versions call it
+    "test duration": ("duration_s", "total"),
+    "time taken for tests": ("duration_s", "total"),
+    "success requests": ("requests", "total"),
+    "succeed requests": ("requests", "total"),
+    "failed requests": ("failed_requests", "total"),
+    "req throughput": ("request_tps", "mean"),
+    "request throughput": ("request_tps", "mean"),
+    "average qps": ("request_tps", "mean"),
+    "rps": ("request_tps", "mean"),
+    "output throughput": ("output_tps", "mean"),
+    "output token throughput": ("output_tps", "mean"),
+    "gen. toks/s": ("output_tps", "mean"),
+    "gen/s": ("output_tps", "mean"),
+    "total throughput": ("total_tps", "mean"),
+    "total token throughput": ("total_tps", "mean"),
+    "input throughput": ("prompt_tps", "mean"),
+    "input token throughput": ("prompt_tps", "mean"),
+}
+DISTRIBUTIONS = {  # name behind a statistic, or beside percentiles -> metric
+    "latency": "e2e_ms",
+    "lat.": "e2e_ms",
+    "ttft": "ttft_ms",
+    "time to first token": "ttft_ms",
+    "first chunk latency": "ttft_ms",
+    "tpot": "tpot_ms",
+    "time per output token": "tpot_ms",
+    "itl": "itl_ms",
+    "inter-token latency": "itl_ms",
+    "input tokens": "prompt_tokens",
+    "input tokens per request": "prompt_tokens",
+    "output tokens": "completion_tokens",
+    "output tokens per request": "completion_tokens",
+    "output": "e2e_tps",  # tokens of an answer over its whole time
+    "decode": "decode_tps",
+    "decode toks/s": "decode_tps",
+    "decoded tok/iter": "tokens_per_piece",
 }
 PER_REQUEST = {
     "e2e_ms",
@@ -44,15 +80,16 @@ PER_REQUEST = {
     "completion_tokens",
     "tokens_per_piece",
 }  # one value per request
-PERCENTILE_METRICS = {
-    "Latency (s)": "e2e_ms",
-    "TTFT (ms)": "ttft_ms",
-    "TPOT (ms)": "tpot_ms",
-    "ITL (ms)": "itl_ms",
-    "Decode (tok/s)": "decode_tps",
-}
-STATISTICS = {"min": "min", "50%": "median", "90%": "p90", "95%": "p95", "99%": "p99", "max": "max"}
-FACTORS = {"Latency (s)": 1e3, "Avg Latency (s)": 1e3}
+LABEL = re.compile(r"(?:(?P<statistic>avg|average|p\d{1,2}) )?(?P<name>.{2,60}?) ?(?:\((?P<unit>[^()]{1,20})\))?")
+AVERAGES = ("avg", "average")
+FACTORS = {"s": 1e3}  # of latencies
+PERCENT = re.compile(r"(?P<percent>\d{1,2}(?:\.\d{1,3})?)%")
+LEVELS = ("concurrency", "number of concurrency", "conc.")
+ALL_REQUESTS = "total requests"
+ACCEPTANCE = "spec. accept rate"  # no acceptance rate, see above
+SUM_MARKS = (
+    ('"Success Requests"', '"Test Duration (s)"'), ('"Succeed requests"', '"Time taken for tests (s)"'),
+)  # fmt: skip
 MAGIC = "SQLite format 3\x00"
 COLUMNS = ("start_time", "latency", "first_chunk_latency", "prompt_tokens", "completion_tokens", "success",
            "inter_token_latencies", "request")  # fmt: skip
@@ -64,7 +101,7 @@ MAX_STEPS = 20_000  # of 1,000 SQLite instructions each: reading a flat table ne
 def recognise(head: str) -> bool:
     """Return whether a file has the first bytes of an EvalScope file."""
     start = head.lstrip()
-    is_sums = start.startswith("{") and '"Success Requests"' in head and '"Test Duration (s)"' in head
+    is_sums = start.startswith("{") and any(all(mark in head for mark in marks) for marks in SUM_MARKS)
     return is_sums or (start.startswith("[") and '"Percentiles"' in start[:200]) or head.startswith(MAGIC)
 
 
@@ -96,25 +133,64 @@ def add_level(load: LoadBuilder, level_index: int, files: Mapping[str, ResultFil
 
 def add_sums(load: LoadBuilder, source: ResultFile) -> MeasurementPoint:
     """Add the values of benchmark_summary.json and return their point."""
-    summary = dict_of(source.json())
-    concurrency = count(summary.get("Concurrency"))
+    return add_summary(load, dict_of(source.json()))
+
+
+def add_summary(load: LoadBuilder, values: Mapping[str, Any]) -> MeasurementPoint:
+    """Add the values of a summary by their labels and return their point."""
+    named = {label.lower(): value for label, value in values.items()}
+    concurrency = next((level for name in LEVELS if (level := count(named.get(name)))), None)
     point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
-    n = count(summary.get("Success Requests"))
-    load.planned_requests = (load.planned_requests or 0) + (count(summary.get("Total Requests")) or 0)
-    for name, (metric, statistic) in SUMS.items():
-        if name in summary:
-            metric_n = n if metric in PER_REQUEST else None
-            load.result(point, metric, statistic, summary[name], factor=FACTORS.get(name, 1.0), n=metric_n)
+    n = next((number for name in ("success requests", "succeed requests") if (number := count(named.get(name)))), None)
+    load.planned_requests = (load.planned_requests or 0) + (count(named.get(ALL_REQUESTS)) or 0)
+    for label, value in values.items():
+        if label.lower() not in (*LEVELS, ALL_REQUESTS):
+            add_value(load, point, label, value, n=n)
     return point
+
+
+def add_value(
+    load: LoadBuilder, point: MeasurementPoint, label: str, value: Any, statistic: str | None = None,
+    n: int | None = None,
+) -> None:  # fmt: skip
+    """Add a value under the metric that its label names; `statistic`: one that stands beside the label."""
+    match = LABEL.fullmatch(label.lower())
+    if match is None or match["name"] == ACCEPTANCE or value is None:
+        return
+    name, unit, is_average = match["name"], match["unit"], match["statistic"] in AVERAGES
+    stated_statistic = statistic or ("mean" if is_average else match["statistic"])
+    if f"{match['statistic']} {name}" in SUMS or name in SUMS or unit == "average tokens/s":
+        metric, own_statistic = SUMS.get(f"{match['statistic']} {name}") or SUMS.get(name) or ("output_tps", "mean")
+        load.result(point, metric, statistic or own_statistic, value)
+    elif (distribution := _distribution_of(name, unit)) and stated_statistic:
+        metric_n = n if distribution in PER_REQUEST else None
+        factor = FACTORS.get(unit or "", 1.0) if distribution.endswith("_ms") else 1.0
+        load.result(point, distribution, stated_statistic, value, factor=factor, n=metric_n)
+    elif unit and number(value) is not None:
+        named_point = point._replace(name=f"{point.name}: {label}")
+        load.result(named_point, STATED, stated_statistic or STATED, value, unit=unit)
+    else:
+        load.params[label] = cut(value)
+
+
+def _distribution_of(name: str, unit: str | None) -> str | None:
+    """Return the metric of a distribution; early percentiles call the speed of an answer its throughput."""
+    return "e2e_tps" if (name, unit) == ("throughput", "tokens/s") else DISTRIBUTIONS.get(name)
+
+
+def statistic_of(percentile: str) -> str | None:
+    """Return the statistic that a row or a column of percentiles names."""
+    match = PERCENT.fullmatch(percentile)
+    return percentile_name(match["percent"]) if match else percentile if percentile in ("min", "max") else None
 
 
 def add_percentiles(load: LoadBuilder, source: ResultFile, point: MeasurementPoint) -> None:
     """Add the values of benchmark_percentile.json."""
     for row in map(dict_of, list_of(source.json())):
-        statistic = STATISTICS.get(str(row.get("Percentiles")))
-        for name, metric in PERCENTILE_METRICS.items():
-            if statistic and name in row:
-                load.result(point, metric, statistic, row[name], factor=FACTORS.get(name, 1.0))
+        if statistic := statistic_of(str(row.get("Percentiles"))):
+            for name, value in row.items():
+                if name != "Percentiles":
+                    add_value(load, point, name, value, statistic)
 
 
 # --- the database of requests -----------------------------------------------------------------------------------------

@@ -46,8 +46,11 @@ DISTRIBUTIONS: Mapping[str, Distribution] = {
     "tokens_per_second": Distribution("total_tps", no_sd=OVER_TIME),
     "output_tokens_per_iteration": Distribution("tokens_per_piece", no_sd=WEIGHTED),
 }
-PERCENTILES = ("p001", "p01", "p05", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999")
-PERCENTILE_NAMES = {"p90": "p90", "p95": "p95", "p99": "p99"}
+PERCENTILES = ("min", "p001", "p01", "p05", "p10", "p25", "p75", "p90", "p95", "p99", "max")  # of a CSV's list
+PERCENTILE_NAMES = {
+    "p0.1": "p001", "p1": "p01", "p5": "p05", "p10": "p10", "p25": "p25", "p75": "p75", "p90": "p90", "p95": "p95",
+    "p99": "p99", "p99.9": "p999",
+}  # fmt: skip
 COUNTS = {"successful": "requests", "errored": "failed_requests", "incomplete": "incomplete_requests"}
 GROUPS = {  # (group, column) in the CSV -> name in the JSON
     ("Request Latency", "Successful Sec"): "request_latency",
@@ -64,17 +67,22 @@ GROUPS = {  # (group, column) in the CSV -> name in the JSON
     ("Token Streaming", "Successful Output Tokens/Iter"): "output_tokens_per_iteration",
 }
 NO_CLASS = "-"
+EARLY_TABLE = "Type,Run Id,Id,Name,"  # of a table before 0.4, with one line of heads
+EARLY_EXTREMES = " [min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]"
+EARLY_LABELS = {"mean": "mean", "median": "median", "std_dev": "std dev"}
 EARLY_MARK = '"generative_benchmark"'  # before 0.4 a report does not state its version
 
 
 def recognise(head: str) -> bool:
     """Return whether a file has the first bytes of a GuideLLM report."""
     has_marks = '"guidellm_version"' in head or ('"benchmarks"' in head and EARLY_MARK in head)
-    return (head.lstrip().startswith("{") and has_marks) or head.startswith("Run Info,Run Info,")
+    return (head.lstrip().startswith("{") and has_marks) or head.startswith(("Run Info,Run Info,", EARLY_TABLE))
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the load of a report; raises ImportRefusedError."""
+    if source.head.startswith(EARLY_TABLE):
+        return [_read_early_table(source, ticket)]
     return [_read_json(source, ticket) if source.head.lstrip().startswith("{") else _read_csv(source, ticket)]
 
 
@@ -275,4 +283,46 @@ def _stamp(table: Cells) -> datetime | None:
     try:
         return datetime.strptime(table[("Timings", "Measure Start Time", "")], "%Y-%m-%d %H:%M:%S").astimezone(UTC)
     except (KeyError, ValueError):
+        return None
+
+
+# --- CSV before 0.4 ---------------------------------------------------------------------------------------------------
+def _read_early_table(source: ResultFile, ticket: Ticket) -> LoadBuilder:
+    with source.refusing_bad_csv():
+        rows = list(csv.DictReader(io.StringIO(source.text(), newline="")))
+    if not rows or any(None in row or None in row.values() for row in rows):
+        raise ImportRefusedError(f"{source.name} is a table of GuideLLM, but it is cut off.")
+    worker = dict_of(_value(rows[0].get("Worker")))
+    load = LoadBuilder(
+        ticket, TOOL, None, TOOL, _early_stamp(rows[0].get("Start Time")) or ticket.file_date,
+        model=text(worker.get("backend_model")), base_url=text(worker.get("backend_target")),
+    )  # fmt: skip
+    for row in rows:
+        _add_early_row(load, row)
+    return load
+
+
+def _add_early_row(load: LoadBuilder, row: Mapping[str, str]) -> None:
+    point = _point(dict_of(dict_of(_value(row.get("Args"))).get("strategy")), (None, None))
+    load.result(point, "duration_s", "total", _value(row.get("Duration")))
+    for status, metric in (
+        ("Successful", "requests"), ("Incomplete", "incomplete_requests"), ("Errored", "failed_requests"),
+    ):  # fmt: skip
+        load.result(point, metric, "total", _value(row.get(f"{status} Requests")))
+    n = count(_value(row.get("Successful Requests")))
+    for name in DISTRIBUTIONS:
+        title = f"Successful {name.replace('_', ' ').capitalize()}"
+        extremes = list_of(_value(row.get(f"{title}{EARLY_EXTREMES}")))
+        values = dict(zip(PERCENTILES, extremes, strict=True)) if len(extremes) == len(PERCENTILES) else {}
+        values |= {key: _value(row.get(f"{title} {label}")) for key, label in EARLY_LABELS.items()}
+        stated_values = {key: value for key, value in values.items() if value is not None}
+        if stated_values:
+            _add_distribution(load, point, name, stated_values, n)
+
+
+def _early_stamp(stamp: str | None) -> datetime | None:
+    """Return the start time; the file has no time zone, so this machine's is assumed."""
+    try:
+        return datetime.strptime(stamp or "", "%Y-%m-%d %H:%M:%S").astimezone(UTC)
+    except ValueError:
         return None

@@ -59,21 +59,28 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     value = source.json()
     if isinstance(value, list):
         return [_load_of_responses(source, value, ticket)]
-    summary = dict(_flat(dict_of(value)))
+    load = load_of_summary(dict(_flat(dict_of(value))), ticket, 0)
+    if not load.rows:
+        raise ImportRefusedError(f"{source.name} is a summary of LLMPerf, but has no result.")
+    return [load]
+
+
+def load_of_summary(summary: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
+    """Return the load of a flat summary."""
     concurrency = count(summary.get("num_concurrent_requests"))
     sizes = [count(summary.get(f"mean_{side}_tokens")) for side in ("input", "output")]
     shape = f"pp{sizes[0]} tg{sizes[1]} " if None not in sizes else ""
-    point = MeasurementPoint(f"{shape}{concurrency} at once", concurrency, sizes[0], sizes[1])
+    name = f"{concurrency} at once" if concurrency else "all requests"
+    point = MeasurementPoint(f"{shape}{name}", concurrency, sizes[0], sizes[1])
     load = LoadBuilder(
         ticket, TOOL, text(summary.get("version"), 60), TOOL, time_of(summary.get("timestamp")) or ticket.file_date,
-        model=text(summary.get("model")), planned_requests=count(summary.get("results_num_requests_started")),
+        number=index, model=text(summary.get("model")),
+        planned_requests=count(summary.get("results_num_requests_started")),
     )  # fmt: skip
     n = count(summary.get("results_num_completed_requests"))
     for name, value in summary.items():
         _add(load, point, name, value, summary, n)
-    if not load.rows:
-        raise ImportRefusedError(f"{source.name} is a summary of LLMPerf, but has no result.")
-    return [load]
+    return load
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:

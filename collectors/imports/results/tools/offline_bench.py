@@ -12,6 +12,7 @@ from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import percentile_name
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools.printed_block import PrintedBlock, read_blocks, shape_of
 from collectors.imports.results.values import count, cut, dict_of, list_of, number, text
@@ -23,8 +24,8 @@ FLAGS = ("model", "input_len", "output_len", "batch_size", "num_iters", "num_pro
          "tensor_parallel_size", "kv_cache_dtype", "dataset_name", "n")  # fmt: skip
 NUMBER = r"\d{1,12}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?"
 LATENCY_LINE = re.compile(
-    rf"\s{{0,12}}(?:(?P<mean>Avg) latency|(?P<percent>\d{{1,2}}(?:\.\d{{1,3}})?)% percentile latency): "
-    rf"(?P<seconds>{NUMBER}) seconds\s*"
+    r"\s{0,12}(?:(?P<mean>Avg) latency|(?P<sd>Std) latency|(?P<percent>\d{1,2}(?:\.\d{1,3})?)% percentile latency)"
+    rf": (?P<seconds>{NUMBER}) seconds\s*"
 )
 THROUGHPUT_LINE = re.compile(
     rf"(?:\s{{0,12}}[-*>]){{0,3}}\s{{0,12}}Throughput: "
@@ -53,38 +54,38 @@ def recognise(head: str) -> bool:
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the load of a file; raises ImportRefusedError."""
     result = dict_of(source.json())
-    load = _json_latency(result, ticket) if "latencies" in result else _json_throughput(result, ticket)
+    load = latency_of(result, ticket, {}) if "latencies" in result else throughput_of(result, ticket)
     if not load.rows:
         raise ImportRefusedError(f"{source.name} is of {load.tool}, but has no result.")
     return [load]
 
 
-def _json_latency(result: Mapping[str, Any], ticket: Ticket) -> LoadBuilder:
+def latency_of(result: Mapping[str, Any], ticket: Ticket, arguments: Mapping[str, Any]) -> LoadBuilder:
+    """Return the load of a latency; `arguments`: those of the benchmark, if the file has them."""
     load = LoadBuilder(ticket, LATENCY, None, LATENCY, ticket.file_date)
     latencies_s = [seconds for seconds in map(number, list_of(result.get("latencies"))) if seconds is not None]
     n = len(latencies_s) or None
-    point = MeasurementPoint("a batch")
+    point = _point(arguments, is_batch=True)
     sd_ms = 1e3 * stdev(latencies_s) if len(latencies_s) > 1 else None
     load.result(point, "e2e_ms", "mean", result.get("avg_latency"), factor=1e3, n=n, sd=sd_ms)
     for percent, seconds in dict_of(result.get("percentiles")).items():
-        load.result(point, "e2e_ms", _percentile(percent), seconds, factor=1e3, n=n)
+        load.result(point, "e2e_ms", percentile_name(percent), seconds, factor=1e3, n=n)
     load.params = {
-        name: cut(value) for name, value in result.items() if name not in ("avg_latency", "latencies", "percentiles")
+        name: cut(value)
+        for name, value in result.items()
+        if name not in ("avg_latency", "std_latency", "latencies", "percentiles")
     }
     return load
 
 
-def _json_throughput(result: Mapping[str, Any], ticket: Ticket) -> LoadBuilder:
+def throughput_of(result: Mapping[str, Any], ticket: Ticket) -> LoadBuilder:
+    """Return the load of a throughput."""
     load = LoadBuilder(ticket, THROUGHPUT, None, THROUGHPUT, ticket.file_date)
     for name, (metric, statistic) in JSON_TOTALS.items():
         if name in result:
             load.result(POINT, metric, statistic, result[name])
     load.params = {name: cut(value) for name, value in result.items() if name not in JSON_TOTALS and value is not None}
     return load
-
-
-def _percentile(percent: str) -> str:
-    return "median" if percent == "50" else f"p{percent}"
 
 
 # --- printed ----------------------------------------------------------------------------------------------------------
@@ -99,7 +100,8 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 
 def _is_opening(line: str) -> bool:
-    return LATENCY_LINE.fullmatch(line[:200]) is not None or THROUGHPUT_LINE.fullmatch(line[:200]) is not None
+    latency = LATENCY_LINE.fullmatch(line[:200])
+    return (latency is not None and not latency["sd"]) or THROUGHPUT_LINE.fullmatch(line[:200]) is not None
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -133,10 +135,18 @@ def _printed_load(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuild
         planned_requests=count(flags.get("num_prompts")) if tool == THROUGHPUT else None,
     )  # fmt: skip
     point = _point(flags, is_batch=tool == LATENCY)
+    n = count(flags.get("num_iters")) if tool == LATENCY else None
+    matches = [match for line in lines if (match := LATENCY_LINE.fullmatch(line))]
+    deviation_s = next((float(match["seconds"]) for match in matches if match["sd"]), None)
     for line in lines:
         if match := LATENCY_LINE.fullmatch(line):
-            statistic = "mean" if match["mean"] else _percentile(match["percent"])
-            load.result(point, "e2e_ms", statistic, round(1e3 * float(match["seconds"]), 9))
+            if match["sd"]:
+                continue  # belongs to the mean
+            statistic = "mean" if match["mean"] else percentile_name(match["percent"])
+            load.result(
+                point, "e2e_ms", statistic, round(1e3 * float(match["seconds"]), 9), n=n,
+                population_sd=deviation_s and 1e3 * deviation_s if match["mean"] else None,
+            )  # fmt: skip
         elif match := THROUGHPUT_LINE.fullmatch(line):
             _add_throughput(load, point, match)
         elif match := TOTAL_LINE.fullmatch(line):

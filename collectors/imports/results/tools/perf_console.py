@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
-from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools import aiperf
 from collectors.imports.results.tools.printed_block import (
     BenchmarkCommand,
@@ -18,27 +17,23 @@ from collectors.imports.results.tools.printed_block import (
 )
 from collectors.imports.results.values import count
 
-GENAI_PERF = "GenAI-Perf"
 PROGRAM = re.compile(r"\b(?:aiperf|genai-perf|perf_analyzer)(?: profile\b|(?= {1,8}-))")
 BAR = re.compile(r"[│┃]")
 TOP, BOTTOM = "┏", "└"
 FIRST_HEADS = ("metric", "statistic")
-LABEL = re.compile(r"(?P<name>[^()]{1,80}?) ?(?:\((?P<unit>[\w/ ]{1,24})\))?")
 NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})*(?:\.\d{1,9})?|-?\d{1,15}(?:\.\d{1,9})?")
 ARROW = re.compile(r"[-=]{1,4}> {0,4}")  # of the person who pasted the table, before a number
 NO_VALUE = ("", "N/A", "-")
-STATISTICS = {"avg": "mean", "p50": "median"}
-OTHER_NAMES = {  # as GenAI-Perf printed them once
-    "num output token": "output_sequence_length",
-    "num output tokens": "output_sequence_length",
-    "num input token": "input_sequence_length",
-    "num input tokens": "input_sequence_length",
-}
-GOODPUT = "request goodput"
 PER_REQUEST = ("request_latency", "time_to_first_token", "output_sequence_length", "input_sequence_length")
 DURATION = re.compile(r"\s{0,12}Benchmark Duration: (?P<seconds>\d{1,9}(?:\.\d{1,9})?) sec\s*")
+BELOW = re.compile(  # a speed that GenAI-Perf printed below its table once
+    r"\s{0,12}(?P<name>(?:Output token|Request) (?:throughput|goodput)) \(per sec\): "
+    r"(?P<speed>\d{1,12}(?:\.\d{1,9})?)\s*"
+)
 COMMAND_LINE = re.compile(r"\s{0,12}CLI Command: ")
 MAX_LINES_BELOW = 24
+MOST_EMPTY_LINES = 3
+CUT_OFF = "…"
 MAX_TABLE_LINES = 400
 
 
@@ -70,12 +65,27 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         end = _table_end(lines, index)
         if end > index:
             titles = {lines[index - 1].strip() if index else ""}
-            while end + 1 < len(lines) and lines[end].strip() not in titles and _table_end(lines, end + 1) > end + 1:
-                titles.add(lines[end].strip())
-                end = _table_end(lines, end + 1)
+            while (title := _title_below(lines, end)) is not None and _is_of_run(lines[title].strip(), titles):
+                titles.add(lines[title].strip())
+                end = _table_end(lines, title + 1)
+            while end < len(lines) and BELOW.fullmatch(lines[end][:120]):
+                end += 1
             end = _end_below(lines, end)
             yield index, end
         index = max(end, index + 1)
+
+
+def _title_below(lines: Sequence[str], end: int) -> int | None:
+    """Return the line of the title of the next table, behind at most a few empty lines."""
+    below = range(end, min(len(lines) - 1, end + MOST_EMPTY_LINES + 1))
+    title = next((index for index in below if lines[index].strip()), end)
+    return title if title in below and _table_end(lines, title + 1) > title + 1 else None
+
+
+def _is_of_run(title: str, titles: set[str]) -> bool:
+    """Return whether a table belongs to the run of those above: another title, but not that of another tool."""
+    runs = {above.partition(":")[0] for above in titles}
+    return title not in titles and (" | " not in title or title.partition(":")[0] in runs)
 
 
 def _table_end(lines: Sequence[str], start: int) -> int:
@@ -118,7 +128,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     below = [index for index, line in enumerate(block.lines) if COMMAND_LINE.match(line)]
     command = _command_below(block.lines[below[0] :]) if below else block.command
     is_aiperf = _cells(block.lines[_head_line(block.lines, 0) or 0])[0] == "Metric"
-    tool = aiperf.TOOL if is_aiperf else GENAI_PERF
+    tool = aiperf.TOOL if is_aiperf else aiperf.GENAI_PERF
     load = LoadBuilder(
         ticket, tool, None, tool, ticket.file_date, number=number,
         model=model_of(command), planned_requests=count(command.values(["request_count"]).get("request_count")),
@@ -126,13 +136,16 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     levels = command.values(["concurrency", "concurrency_range"]).values()  # perf_analyzer's is that of GenAI-Perf
     concurrency = next((level for value in levels if (level := count(value)) is not None), None)
     point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
-    totals = [_number(row.cells["avg"]) for row in rows if _metric_name(row) == "request_count"]
+    totals = [_number(row.cells["avg"]) for row in rows if aiperf.name_of(row.name) == "request_count"]
     n = count(totals[0]) if totals else None
     names: set[str] = set()
     for row in rows:
         if row.name not in names:  # several tables may show it
             _add_row(load, point, row, n)
         names.add(row.name)
+    for below_table in filter(None, (BELOW.fullmatch(line[:120]) for line in block.lines)):
+        speed_name, values = below_table["name"], {"avg": float(below_table["speed"])}
+        aiperf.add_metric(load, point, aiperf.name_of(speed_name), values, "per sec", None, speed_name)
     duration = next((match for line in block.lines if (match := DURATION.fullmatch(line[:100]))), None)
     if duration:
         load.result(point, "duration_s", "total", float(duration["seconds"]))
@@ -166,15 +179,19 @@ def _rows(lines: Sequence[str]) -> Iterator[Row]:
 
 
 def _row(label: str, heads: Sequence[str], cells: Sequence[str]) -> Row:
-    match = LABEL.fullmatch(label)
+    if CUT_OFF in label and (whole_name := _whole_name(label)):
+        return Row(whole_name, "ms", dict(zip(heads, cells, strict=True)))
+    match = aiperf.TITLE.fullmatch(label)
     name, unit = (match["name"], match["unit"]) if match else (label, None)
     return Row(name, unit, dict(zip(heads, cells, strict=True)))
 
 
-def _metric_name(row: Row) -> str:
-    """Return the name of a row in AIPerf's JSON."""
-    name = row.name.lower()
-    return OTHER_NAMES.get(name, name.replace(" ", "_"))
+def _whole_name(label: str) -> str | None:
+    """Return the only known name of a label that the terminal cut off."""
+    parts = [re.escape(part.lower().replace(" ", "_")) for part in label.partition("(")[0].rstrip().split(CUT_OFF)]
+    pattern = re.compile(".{0,40}".join(parts))
+    names = [name for name in aiperf.METRICS if pattern.fullmatch(name)]
+    return names[0] if len(names) == 1 else None
 
 
 def _number(cell: str) -> Any:
@@ -184,19 +201,6 @@ def _number(cell: str) -> Any:
 
 
 def _add_row(load: LoadBuilder, point: MeasurementPoint, row: Row, n: int | None) -> None:
-    name = _metric_name(row)
-    metric = "goodput_rps" if row.name.lower() == GOODPUT else aiperf.METRICS.get(name)
-    is_latency = name in aiperf.LATENCIES
-    factor = aiperf.UNITS.get(row.unit or "", 0.0) if is_latency else 1.0
-    if metric is None or not factor:
-        metric, factor, point = STATED, 1.0, point._replace(name=f"{point.name}: {row.name}")
-    deviation = _number(row.cells.get("std", ""))
-    for head, cell in row.cells.items():
-        if head in ("Metric", "Statistic", "std") or cell in NO_VALUE:
-            continue
-        statistic = "total" if name in aiperf.TOTALS else STATISTICS.get(head, head)
-        load.result(
-            point, metric, statistic, _number(cell), factor=factor,
-            n=n if name in PER_REQUEST else None, population_sd=deviation if statistic == "mean" else None,
-            unit=(row.unit or "1") if metric == STATED else None,
-        )  # fmt: skip
+    name = aiperf.name_of(row.name)
+    values = {head: _number(cell) for head, cell in row.cells.items() if cell not in NO_VALUE}
+    aiperf.add_metric(load, point, name, values, row.unit, n if name in PER_REQUEST else None, row.name)

@@ -16,7 +16,7 @@ MAX_CHARS = 4_000_000
 MAX_LINE_CHARS = 1_000
 MAX_LABEL_CHARS = 120
 UNITS = (
-    "ms", "s", "sec", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user",
+    "ms", "s", "sec", "seconds", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user",
     "tokens/sec/gpu", "tokens/second",
     "tps", "tps/user", "tps/gpu", "tokens", "RPS", "MiB", "GiB", "W", "J",
 )  # fmt: skip
@@ -84,4 +84,5 @@ def add_unknown(load: LoadBuilder, point: MeasurementPoint, line: PrintedLine) -
         named_point = point._replace(name=f"{point.name}: {line.label} (line {line.line})")
         load.result(named_point, STATED, STATED, line.value, unit=line.unit)
     elif line.value is not None:
-        load.params[line.label] = line.value
+        is_repeated = load.params.get(line.label, line.value) != line.value
+        load.params[f"{line.label} (line {line.line})" if is_repeated else line.label] = line.value

@@ -10,10 +10,16 @@ from typing import NamedTuple
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.tools.printed import number_or_text
 from domain import JsonValue
+from engines import ENGINES
 
 FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
 COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
+COMMENT = re.compile(  # a prompt of root has a command behind it
+    r"\s{0,8}#{1,6} (?!(?:[\w./~-]{0,80}/)?"
+    rf"(?:\w+=|python|(?:{'|'.join(engine.name for engine in ENGINES)})\b|genai-perf|aiperf|guidellm"
+    r"|\S{1,80}\.(?:py|sh)\b))"
+)
 NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
 VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
@@ -68,7 +74,8 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         if barred := BARRED.fullmatch(line[:MAX_LINE_CHARS]):
             return barred["words"].strip()[:MAX_HEADING_CHARS]
         is_skipped = not TAG.sub("", line).strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
-        if is_skipped or PREAMBLE.match(line) or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
+        is_command = COMMAND_LINE.match(line[:MAX_LINE_CHARS]) is not None and not COMMENT.match(line)
+        if is_skipped or is_command or PREAMBLE.match(line):
             continue
         heading = TAG.sub("", line.strip()).strip("#*:`\"' ")
         is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None
@@ -95,13 +102,12 @@ def command_among(lines: Sequence[str], program: re.Pattern[str]) -> BenchmarkCo
         parts.append(line[:MAX_LINE_CHARS])
     command_line = " ".join(part.rstrip().rstrip("\\") for part in parts)
     match = program.search(command_line)
+    words = command_line[match.end() :] if match else ""  # before them stands what starts it: 'python -m'
     values = {
-        match["name"].replace("-", "_"): match["value"].strip("\"'`,)")
-        for match in FLAG.finditer(command_line)
-        if match["value"]
+        flag["name"].replace("-", "_"): flag["value"].strip("\"'`,)") for flag in FLAG.finditer(words) if flag["value"]
     }
     flags = {name: value for name, value in values.items() if not PLACEHOLDER.fullmatch(value)}
-    return BenchmarkCommand(match[0] if match else "", command_line[match.end() :] if match else "", flags)
+    return BenchmarkCommand(match[0] if match else "", words, flags)
 
 
 def read_blocks(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.tools.printed import (
@@ -24,7 +24,7 @@ from collectors.imports.results.tools.printed_block import (
     heading_params,
     served_model,
 )
-from collectors.imports.results.tools.serving import SGLANG, SGLANG_OFFLINE, VLLM
+from collectors.imports.results.tools.serving import SGLANG, SGLANG_OFFLINE, TENSORRT, VLLM
 from collectors.imports.results.tools.side_by_side import parted_columns
 from collectors.imports.results.values import after, count, text
 from domain import JsonValue
@@ -33,9 +33,14 @@ from reasons import Code, Reason
 OTHER_TOOL = "serving benchmark"
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d[-/]\d\d[-/]\d\d)[ T](?P<time>\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?\]? ")
 OPENING = re.compile(
-    r"\s{0,12}={3,60} (?P<heading>(?:[\w.-]{1,30} ){0,4})(?:Serving|(?P<offline>Offline Throughput)) Benchmark Result"
-    r" ={3,60}\s*"
+    r"\s{0,12}={3,60} (?:(?P<heading>(?:[\w.-]{1,30} ){0,4})"
+    r"(?:Serving|(?P<offline>Offline Throughput)) Benchmark Result|(?P<steady>Steady-State Result)) ={3,60}\s*"
 )
+PART = re.compile(
+    r"\s{0,12}-{3,40} ?(?:Time to First Token|Time per Output Token \(excl\. 1st token\)|Inter-[Tt]oken Latency"
+    r"|End-to-[Ee]nd Latency|Speculative Decoding|Client-side Queueing) ?-{3,40}\s*"
+)
+VALUE_LINE = re.compile(r"\s{0,12}[A-Za-z][\w ()/%.,+-]{1,60}: {0,60}(?:-?[\d.]{1,24}%?|inf|not set|[\w-]{2,20})?\s*")
 CLOSING = re.compile(r"\s{0,12}={20,80}\s*")
 METRICS = {
     "successful requests": ("requests", "total"),
@@ -54,14 +59,24 @@ METRICS = {
     "accept length": ("acceptance_length", "mean"),
     "acceptance length": ("acceptance_length", "mean"),
     "acceptance rate": ("acceptance_rate", "mean"),
+    "user throughput": ("e2e_tps", "mean"),  # of TensorRT-LLM: the tokens of each answer over its whole time
+    "measurement duration": ("duration_s", "total"),  # of the steady part of a load
+    "completed requests": ("requests", "total"),
+    "input tokens": ("prompt_tokens", "total"),
+    "generated tokens": ("completion_tokens", "total"),
+    "average concurrency": ("mean_concurrency", "mean"),
+    "peak concurrency": ("peak_concurrency", "max"),
+    "peak output throughput": ("peak_output_tps", "max"),
     "prompt throughput": ("prompt_tps", "mean"),
     "generation throughput": ("output_tps", "mean"),
 }
+SGLANG_NAMES = {"backend", "traffic request rate", "total generated tokens (retokenized)"}
 ALL_REQUESTS, SUCCESS_PERCENT = "number of total requests", "success rate (percent)"
 LATENCIES = {
     "ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e latency": "e2e_ms",
     "end to end latency": "e2e_ms", "end-to-end latency": "e2e_ms", "time to first token": "ttft_ms",
     "time per output token": "tpot_ms", "inter-token latency": "itl_ms", "inter token latency": "itl_ms",
+    "avg decoded tokens per iter": "acceptance_length",
 }  # fmt: skip
 LATENCY = re.compile(
     rf"(?P<statistic>mean|median|min|max|std|p\d{{1,2}}(?:\.\d{{1,3}})?) (?P<what>{'|'.join(LATENCIES)})"
@@ -73,7 +88,7 @@ COUNTS = {  # without a unit in the label
     "draft tokens": "tokens", "accepted tokens": "tokens",
 }  # fmt: skip
 TOKENS_PER_S = ("tok/s", "token/s", "tokens/s")
-FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3}
+FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3, "seconds": 1e3}
 CONCURRENCY_NAMES = ("max request concurrency", "max reqeuest concurrency", "maximum request concurrency")
 RATE_NAMES = ("traffic request rate", "request rate configured")
 ARGUMENT = re.compile(r"\b(?P<name>[a-z_]{3,40})=(?:'(?P<text>[^']{0,400})'|(?P<plain>True|False|[\d.]{1,20}|inf))")
@@ -82,7 +97,7 @@ ARGUMENTS = (
     "burstiness", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len", "ignore_eos",
     "temperature", "seed",
 )  # fmt: skip
-PROGRAM = re.compile(r"\bvllm bench serve\b|\bbenchmark_serving\.py\b|\bbench_serving\b")
+PROGRAM = re.compile(r"\bvllm bench serve\b|\bbenchmark_serving\b|\bbench_serving\b|\bprofile_restful_api\b")
 RENAMED = {
     "input_len": "random_input_len", "output_len": "random_output_len", "random_input": "random_input_len",
     "random_output": "random_output_len", "num_prompt": "num_prompts",
@@ -91,15 +106,23 @@ MAX_ARGUMENT_CHARS = 40_000
 MAX_LINES_ABOVE = 40
 
 
+class SummaryLimits(NamedTuple):
+    """The first line of a summary, the line behind its last, and whether it has a closing line."""
+
+    start: int
+    end: int
+    is_closed: bool
+
+
 def has_printed(head: str) -> bool:
     """Return whether a text contains such a summary."""
-    lines = head.splitlines() if " Benchmark Result =" in head else []
-    return any(map(_opens, lines)) or bool(parted_columns(lines, _opens)[0])
+    lines = head.splitlines() if _may_have(head) else []
+    return bool(_limits(_unstamped(lines))) or bool(parted_columns(lines, _opens)[0])
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return one load per summary of a text, and the text with their lines left empty."""
-    if " Benchmark Result =" not in content:
+    if not _may_have(content):
         return [], content
     columns, lines = parted_columns(content.splitlines(), _opens)
     loads, lines = _read_summaries(lines, ticket, first_number)
@@ -115,31 +138,68 @@ def _read_summaries(
     stamped_lines: Sequence[str], ticket: Ticket, first_number: int
 ) -> tuple[list[LoadBuilder], list[str]]:
     """Return the loads of the summaries below each other, and the lines with theirs left empty."""
-    lines = [STAMP.sub("", line, count=1) if STAMP.match(line) else line for line in stamped_lines]
-    openings = [index for index, line in enumerate(lines) if _opens(line)]
+    lines = _unstamped(stamped_lines)
     loads: list[LoadBuilder] = []
     end, remaining_lines, command = 0, list(stamped_lines), NO_COMMAND
     model: str | None = None
-    for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
-        closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
-        command = command_among(lines[end:opening], PROGRAM) or command
-        model = served_model(lines[end:opening]) or model
-        above = lines[max(end, opening - MAX_LINES_ABOVE) : opening]
-        arguments = _command_arguments(command) | _arguments(lines[end:opening]) | _settings(above)
-        heading = _heading(lines, opening, end)
-        end = following if closing is None else closing + 1
-        block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
+    for limits in _limits(lines):
+        start = limits.start
+        command = command_among(lines[end:start], PROGRAM) or command
+        model = served_model(lines[end:start]) or model
+        above = lines[max(end, start - MAX_LINES_ABOVE) : start]
+        arguments = _command_arguments(command) | _arguments(lines[end:start]) | _settings(above)
+        opening = OPENING.fullmatch(lines[start])
+        heading = _heading(lines, start, end, opening)
+        end = limits.end
+        block = list(printed_lines(enumerate(lines[start + bool(opening) : end], start + 1 + bool(opening))))
         load = _load_of(block, arguments, ticket, first_number + len(loads))
-        if (match := OPENING.fullmatch(lines[opening])) and match["offline"]:
-            load.tool = load.workload = SGLANG_OFFLINE
+        if opening and (opening["offline"] or opening["steady"]):
+            load.tool = load.workload = SGLANG_OFFLINE if opening["offline"] else SGLANG
         load.params |= heading
         load.model = load.model or model
-        load.ts = _started_at(stamped_lines[opening], load)
-        if closing is None and load.tool != OTHER_TOOL:
+        load.ts = _started_at(stamped_lines[start], load)
+        load.notes += [] if opening else ["The summary has no opening line: its first lines may be cut off."]
+        if not limits.is_closed and load.tool != OTHER_TOOL:
             load.notes.append("The summary has no closing line: it may be cut off.")
         loads.append(load)
-        remaining_lines[opening:end] = [""] * (end - opening)
+        remaining_lines[start:end] = [""] * (end - start)
     return loads, remaining_lines
+
+
+def _may_have(content: str) -> bool:
+    return any(mark in content for mark in (" Benchmark Result =", " Steady-State Result =", "Token--", "Latency--"))
+
+
+def _unstamped(lines: Sequence[str]) -> list[str]:
+    return [STAMP.sub("", line, count=1) if STAMP.match(line) else line for line in lines]
+
+
+def _limits(lines: Sequence[str]) -> list[SummaryLimits]:
+    """Return where the summaries stand: from an opening line, or from the first of the values above a part's title."""
+    limits: list[SummaryLimits] = []
+    openings = [index for index, line in enumerate(lines) if _opens(line)]
+    for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
+        closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
+        limits.append(SummaryLimits(opening, following if closing is None else closing + 1, closing is not None))
+    opened = {index for summary in limits for index in range(summary.start, summary.end)}
+    end = 0
+    for index, line in enumerate(lines):
+        if index >= end and index not in opened and PART.fullmatch(line[:200]):
+            start, end = _values_around(lines, index, end)
+            is_closed = end < len(lines) and CLOSING.fullmatch(lines[end][:200]) is not None
+            end += is_closed
+            limits.append(SummaryLimits(start, end, is_closed))
+    return sorted(limits)
+
+
+def _values_around(lines: Sequence[str], index: int, end_above: int) -> tuple[int, int]:
+    """Return the first of the lines of values around a part's title, and the line behind their last."""
+    start, end = index, index + 1
+    while start > end_above and VALUE_LINE.fullmatch(lines[start - 1][:200]):
+        start -= 1
+    while end < len(lines) and (VALUE_LINE.fullmatch(lines[end][:200]) or PART.fullmatch(lines[end][:200])):
+        end += 1
+    return start, end
 
 
 def _opens(line: str) -> bool:
@@ -159,11 +219,10 @@ def _started_at(opening: str, load: LoadBuilder) -> datetime:
     return after(ended_at, -(duration_s or 0.0))
 
 
-def _heading(lines: Sequence[str], opening: int, end_above: int) -> dict[str, JsonValue]:
+def _heading(lines: Sequence[str], start: int, end_above: int, opening: re.Match[str] | None) -> dict[str, JsonValue]:
     """Return the words within the opening line, or the heading above it, as a parameter."""
-    match = OPENING.fullmatch(lines[opening])
-    words = match["heading"].strip() if match else ""
-    return {"heading": words} if words else heading_params(lines, opening, end_above)
+    words = (opening["steady"] or opening["heading"]).strip() if opening else ""
+    return {"heading": words} if words else heading_params(lines, start, end_above)
 
 
 def _command_arguments(command: BenchmarkCommand) -> dict[str, JsonValue]:
@@ -196,21 +255,24 @@ def _settings(lines: Sequence[str]) -> dict[str, JsonValue]:
 def _load_of(
     block: Sequence[PrintedLine], arguments: Mapping[str, JsonValue], ticket: Ticket, number: int
 ) -> LoadBuilder:
+    block = [line._replace(name=line.name.replace("std dev ", "std ")) for line in block]
     by_name = {line.name: line for line in block}
-    is_sglang = "backend" in by_name or "traffic request rate" in by_name
+    is_sglang = not SGLANG_NAMES.isdisjoint(by_name)
     is_vllm = "total input tokens" in by_name or "successful requests" in by_name
-    tool = SGLANG if is_sglang else VLLM if is_vllm else OTHER_TOOL
+    is_tensorrt = "user throughput" in by_name
+    tool = SGLANG if is_sglang else TENSORRT if is_tensorrt else VLLM if is_vllm else OTHER_TOOL
     requests = _requests(by_name)
     load = LoadBuilder(
         ticket, tool, None, tool, ticket.file_date, number=number, params=dict(arguments),
         model=text(arguments.get("model")),
         planned_requests=count(_value(by_name.get(ALL_REQUESTS))) or count(arguments.get("num_prompts")),
     )  # fmt: skip
-    if tool == OTHER_TOOL and "concurrency" in by_name:
+    is_level = tool == OTHER_TOOL and count(_value(by_name.get("concurrency"))) is not None  # a fraction is a mean
+    if is_level:
         arguments = {**arguments, "max_concurrency": by_name["concurrency"].value}
     point = _point(by_name, arguments)
     for line in block:
-        if line.name != "concurrency" or tool != OTHER_TOOL:
+        if line.name != "concurrency" or not is_level:
             _add_line(load, point, line, by_name, requests)
     if "successful requests" not in by_name and requests is not None:
         load.result(point, "requests", "total", requests)

@@ -22,6 +22,7 @@ from collectors.imports.results.values import after, count, cut, dict_of, item, 
 from reasons import Code, Reason
 
 VLLM, SGLANG = "vllm bench serve", "sglang.bench_serving"
+TENSORRT = "TensorRT-LLM benchmark_serving"
 SGLANG_OFFLINE = "sglang.bench_offline_throughput"
 SWEEP = "vllm bench sweep"
 LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e_latency": "e2e_ms"}
@@ -37,6 +38,8 @@ TOTALS = {
     "input_throughput": ("prompt_tps", "mean"),
     "request_throughput": ("request_tps", "mean"),
     "request_goodput": ("goodput_rps", "mean"),
+    "request_goodput:": ("goodput_rps", "mean"),  # as TensorRT-LLM writes it
+    "user_throughput": ("e2e_tps", "mean"),
     "duration": ("duration_s", "total"),
     "completed": ("requests", "total"),
     "failed": ("failed_requests", "total"),
@@ -53,8 +56,9 @@ OLD_TOTALS = {  # of the lines that sglang.bench_serving wrote in 2024 for sever
     "total_input": "total_input_tokens", "total_output": "total_output_tokens",
     "output_token_throughput": "output_throughput",
 }  # fmt: skip
-LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
-         "errors", "server_info", POSITIONS}  # fmt: skip
+TOKENS_PER_STEP = "avg_decoded_tokens_per_iter"  # of TensorRT-LLM, by statistic
+LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "e2els", "start_times", "queue_times",
+         "generated_texts", "errors", "server_info", POSITIONS, TOKENS_PER_STEP}  # fmt: skip
 MAX_OBJECT_LINES, MAX_WRAPPED_LINES = 400, 40
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
 WITHOUT_ANSWERS = ("duration_s", "requests", "failed_requests")
@@ -92,7 +96,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     blocks = _json_blocks(lines) if "request_throughput" in content else []
     end_above = 0
     for start, end, result in blocks:
-        load = _load_with_results(result, ticket, first_number + len(loads))
+        load = load_with_results(result, ticket, first_number + len(loads))
         load.params |= heading_params(lines, start, end_above)
         loads.append(load)
         end_above = end
@@ -109,7 +113,7 @@ def _json_blocks(lines: Sequence[str]) -> list[tuple[int, int, Mapping[str, Any]
         block = next(filter(_is_json, ("\n".join(lines[start:end]), "".join(lines[start:end]))), "")
         if block and recognise(block):
             result = dict_of(json.loads(block, parse_constant=str))
-            if _is_complete(result):
+            if is_complete(result):
                 blocks.append((start, end, result))
     return blocks
 
@@ -180,9 +184,9 @@ def _is_json(line: str) -> bool:
 
 
 def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
-    if not _is_complete(result):
+    if not is_complete(result):
         raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
-    return _load_with_results(result, ticket, index)
+    return load_with_results(result, ticket, index)
 
 
 def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -195,14 +199,16 @@ def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _is_complete(result: Mapping[str, Any]) -> bool:
+def is_complete(result: Mapping[str, Any]) -> bool:
+    """Return whether a measurement has a speed and the number of requests."""
     if "max_concurrency" not in result and number(result.get("output_throughput")) is not None:
         return number(result.get("total_output_tokens")) is not None  # the old lines have no more
     has_speed = any(number(result.get(name)) is not None for name in ("request_throughput", "output_throughput"))
     return has_speed and count(result.get("completed")) is not None  # early ones state that of the output alone
 
 
-def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
+def load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
+    """Return the load of a measurement."""
     load = _load_of(result, ticket, index)
     concurrency = count(result.get("max_concurrency"))
     point = _point(result, concurrency)
@@ -216,21 +222,25 @@ def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) ->
     for position, rate in enumerate(list_of(result.get(POSITIONS)) if has_answers else []):
         position_point = point._replace(name=f"{point.name}, draft position {position}")
         load.result(position_point, "position_acceptance_rate", "mean", rate)
+    steps = dict_of(result.get(TOKENS_PER_STEP))
     if has_answers:
         _add_latencies(load, point, result)
+        for statistic, value in {**steps, **dict_of(steps.get("percentiles"))}.items():
+            if statistic != "std" and number(value):  # 0: the server states none
+                load.result(point, "acceptance_length", statistic, value)
     _add_requests(load, result, concurrency)
     return load
 
 
 def _load_of(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
-    is_vllm = "tokenizer_id" in result
+    tool = TENSORRT if "user_throughput" in result else VLLM if "tokenizer_id" in result else SGLANG
     server = dict_of(result.get("server_info"))
     ended_at = _ended_at(result.get("date"), ticket)
     started_at = after(ended_at, -(number(result.get("duration")) or 0.0))
     params = {name: cut(value) for name, value in result.items() if name not in LISTS and name not in TOTALS
               and not STATISTIC.fullmatch(name) and value is not None}  # fmt: skip
     return LoadBuilder(
-        ticket, VLLM if is_vllm else SGLANG, None, VLLM if is_vllm else SGLANG, started_at, number=index,
+        ticket, tool, None, tool, started_at, number=index,
         params={name: value for name, value in params.items() if name != "date"},
         planned_requests=count(result.get("num_prompts")),
         model=text(result.get("model_id")) or text(server.get("model_path")),

@@ -16,7 +16,7 @@ from collectors.imports.results.tools.printed import (
     printed_line,
     printed_text,
 )
-from collectors.imports.results.tools.printed_block import heading_params
+from collectors.imports.results.tools.printed_block import NO_COMMAND, command_among, heading_params, model_of
 from collectors.imports.results.values import count, cut, dict_of, number, text
 
 TOOL = "trtllm-bench"
@@ -77,9 +77,11 @@ REPORT_PERCENTILES = {
     ("decoding_stats", "draft_acceptance_rate_percentiles"): "acceptance_rate",
     ("decoding_stats", "acceptance_length_percentiles"): "acceptance_length",
 }
-OVERVIEW = re.compile(r"^[ \t]{0,8}= PERFORMANCE OVERVIEW[ \t]*$", re.MULTILINE)
+OVERVIEW = re.compile(r"^[ \t]{0,8}= (?:PERFORMANCE OVERVIEW|STATISTICS)[ \t]*$", re.MULTILINE)
 STAMP = re.compile(r"\s{0,8}\[\d")  # of a line of the engine's log
 POINT = MeasurementPoint("all requests")
+PROGRAM = re.compile(r"\btrtllm-bench\b")
+SETTINGS = {"Quantization": "quantization", "KV Cache Dtype": "kv_cache_dtype", "TP Size": "tensor_parallel"}
 
 
 def recognise(head: str) -> bool:
@@ -106,12 +108,18 @@ def _printed_loads(lines: Sequence[str], ticket: Ticket) -> list[LoadBuilder]:
     """Return a load for each report among the lines; of several each has the heading above it."""
     starts = _starts_of_reports(lines)
     loads: list[LoadBuilder] = []
-    end_above = 0
+    end_above, command = 0, NO_COMMAND
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=len(loads))
         if len(starts) > 1:
             load.params |= heading_params(lines, start, end_above)
-        end_above = _read_printed(load, lines, start if loads else 0, end)
+        command = command_among(lines[end_above:start], PROGRAM) or command
+        concurrency = count(command.values(["concurrency"]).get("concurrency"))
+        point = MeasurementPoint(f"{concurrency} at once", concurrency) if concurrency else POINT
+        end_above = _read_printed(load, point, lines, start if loads else 0, end)
+        load.model = load.model or model_of(command)
+        stated_parallel = count(command.values(["tp"]).get("tp"))
+        load.server_config = ({"tensor_parallel": stated_parallel} if stated_parallel else {}) | load.server_config
         loads.append(load)
     return loads
 
@@ -134,7 +142,7 @@ def _is_section(lines: Sequence[str], index: int) -> bool:
     return lines[index].strip().startswith("= ") and index > 0 and lines[index - 1].strip().startswith("=====")
 
 
-def _read_printed(load: LoadBuilder, lines: Sequence[str], start: int, end: int) -> int:
+def _read_printed(load: LoadBuilder, point: MeasurementPoint, lines: Sequence[str], start: int, end: int) -> int:
     """Add the lines of a report and return the index behind the last; the engine's before it have no such form."""
     is_report, last = False, start
     for index in range(start, end):
@@ -146,36 +154,43 @@ def _read_printed(load: LoadBuilder, lines: Sequence[str], start: int, end: int)
                 name: number_or_text(cell) for name, cell in cells.items()
             }
         elif is_report and not STAMP.match(line) and (parts := printed_line(index + 1, line)):
-            _add_line(load, parts)
+            _add_line(load, point, parts)
             last = last if parts.value is None else index + 1
     load.model = text(load.params.get("Model"))
     load.tool_version = text(load.params.get("TensorRT LLM Version")) or text(load.params.get("TensorRT-LLM Version"))
+    stated_settings = {field: load.params.get(label) for label, field in SETTINGS.items()}
+    load.server_config |= {field: value for field, value in stated_settings.items() if value not in (None, "None")}
     return last
 
 
-def _add_line(load: LoadBuilder, line: PrintedLine) -> None:
+def _add_line(load: LoadBuilder, point: MeasurementPoint, line: PrintedLine) -> None:
     breakdown = BREAKDOWN.fullmatch(line.name)
     if line.name in LABELS and line.value is not None:
-        _add_label(load, line.name, line.value)
+        _add_label(load, point, line.name, line.value, 1.0 if line.unit == "seconds" else None)
     elif breakdown and breakdown["what"] in BREAKDOWNS:
-        _add_once(load, BREAKDOWNS[breakdown["what"]], _statistic(breakdown["statistic"]), line.value)
+        _add_once(load, point, BREAKDOWNS[breakdown["what"]], _statistic(breakdown["statistic"]), line.value)
     elif breakdown and breakdown["what"] in OTHER_BREAKDOWNS:
-        add_unknown(load, POINT, line._replace(unit="tokens"))
+        add_unknown(load, point, line._replace(unit="tokens"))
     elif line.name.startswith("issue rate"):
         load.params[line.label] = line.value
     else:
-        add_unknown(load, POINT, line)
+        add_unknown(load, point, line)
 
 
-def _add_label(load: LoadBuilder, label: str, value: Any) -> None:
+def _add_label(
+    load: LoadBuilder, point: MeasurementPoint, label: str, value: Any, own_factor: float | None = None
+) -> None:
+    """Add a value of the overview; `own_factor`: of a line that has another unit than today's reports."""
     metric, statistic, factor = LABELS[label]
-    _add_once(load, metric, statistic, value, factor)
+    _add_once(load, point, metric, statistic, value, own_factor or factor)
 
 
-def _add_once(load: LoadBuilder, metric: str, statistic: str, value: Any, factor: float = 1.0) -> None:
+def _add_once(
+    load: LoadBuilder, point: MeasurementPoint, metric: str, statistic: str, value: Any, factor: float = 1.0
+) -> None:
     """Add a value; the report repeats the means of its breakdowns in its overview."""
-    if not any((row.metric, row.statistic, row.point) == (metric, statistic, POINT.name) for row in load.result_rows):
-        load.result(POINT, metric, statistic, value, factor=factor)
+    if not any((row.metric, row.statistic, row.point) == (metric, statistic, point.name) for row in load.result_rows):
+        load.result(point, metric, statistic, value, factor=factor)
 
 
 def _statistic(name: str) -> str:
@@ -199,8 +214,8 @@ def _read_json(load: LoadBuilder, report: Mapping[str, Any]) -> None:
         values = dict_of(report.get(section))
         for name, label in labels.items():
             if name in values:
-                _add_label(load, label, values[name])
+                _add_label(load, POINT, label, values[name])
     for (section, name), metric in REPORT_PERCENTILES.items():
         for statistic, value in dict_of(dict_of(report.get(section)).get(name)).items():
             if number(value) is not None and BREAKDOWN.fullmatch(f"[latency] {statistic}"):
-                _add_once(load, metric, _statistic(statistic), value)
+                _add_once(load, POINT, metric, _statistic(statistic), value)
