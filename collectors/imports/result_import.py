@@ -18,6 +18,7 @@ from collectors.imports.quoted_logs import is_log, without_quoted_logs, writes_l
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
 from collectors.imports.results.prose.document import has_benchmark, has_figures
+from collectors.imports.results.prose.llama_timings import is_of_client
 from collectors.imports.results.readers import RECORDS, TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
@@ -91,6 +92,8 @@ class ResultImporter:
             return reader is not None
         if has_benchmark(source.head) or has_benchmark(source.tail):
             return True  # the engine's own messages around it make no server's log of it
+        if is_of_client(source.head):
+            return TEXTS.recognise(source.head)
         words = without_quoted_logs(source.head)
         if words is not None:
             return TEXTS.recognise(words) and not is_log(words)

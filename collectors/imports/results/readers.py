@@ -42,6 +42,8 @@ PRINTED_FORMATS = tuple(
         perf_console.GENAI_PERF,
         "lighteval",
         evalplus.TOOL,
+        "chats and runtimes (MLX, LM Studio, KoboldCpp, ExLlamaV2, OpenVINO and ONNX Runtime GenAI, ExecuTorch ...)",
+        "testers of HTTP servers (oha, hey, wrk, ApacheBench, autocannon)",
     )
 )
 RESULT_FORMATS = ", ".join(

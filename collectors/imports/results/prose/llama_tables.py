@@ -20,9 +20,13 @@ SETTINGS = {  # head of a column -> name in llama-bench's CSV
     "ts": "tensor_split", "ot": "tensor_buft_overrides", "mmap": "use_mmap", "dio": "use_direct_io",
     "embd": "embeddings", "nkvo": "no_kv_offload", "nopo": "no_op_offload", "ncmoe": "n_cpu_moe", "dev": "devices",
     "nohost": "no_host",
+    "noh": "no_host", "lm": "load_mode", "fitt": "fit_target", "fitc": "fit_min_ctx", "mla": "mla_attn",
+    "amb": "attn_max_batch", "fmoe": "fused_moe", "rtr": "repack", "gr": "reuse", "ger": "grouped_er",
 }  # fmt: skip
 SETTING_HEAD = re.compile(r"[\w-]{1,24}")
-TEST = re.compile(r"(?:pp ?(?P<pp>\d{1,9}))?\+?(?:tg ?(?P<tg>\d{1,9}))?(?: ?@ ?d(?P<depth>\d{1,9}))?")
+TEST = re.compile(  # 'tg128@pp512': after a prompt that is not timed
+    r"(?:pp ?(?P<pp>\d{1,9}))?\+?(?:tg ?(?P<tg>\d{1,9}))?(?: ?@ ?(?:d|pp)(?P<depth>\d{1,9}))?"
+)
 SPEED = re.compile(
     r"(?P<tps>\d{1,12}(?:\.\d{1,9})?)(?: ?(?:±|┬▒|Â±|\+/-|\+-|\ufffd{1,2}) ?(?P<sd>\d{1,12}(?:\.\d{1,9})?))?"
 )
@@ -39,7 +43,7 @@ MODEL_FILE = re.compile(r"llama_model_loader: loaded meta data .{1,120} from (?P
 BENCH_CONFIG = re.compile(r"\w{1,40}: (?P<settings>n_kv_max = .{1,400})")
 ROW_NAMES = {  # head of a column -> name in the JSON lines
     "PP": "pp", "TG": "tg", "B": "pl", "N_KV": "n_kv", "T_PP S": "t_pp", "S_PP T/S": "speed_pp", "T_TG S": "t_tg",
-    "S_TG T/S": "speed_tg", "T S": "t", "S T/S": "speed",
+    "S_TG T/S": "speed_tg", "T S": "t", "S T/S": "speed", "RSS HWM": "rss_hwm_mib", "VRAM DELTA": "vram_delta_mib",
 }  # fmt: skip
 NEEDED_ROW_NAMES = {"pp", "tg", "speed_pp", "speed_tg"}
 
