@@ -409,6 +409,20 @@ def test_csv_of_onnx_runtime_genai(tmp_path: Path) -> None:
     assert {(row.concurrency, row.prompt_tokens, row.output_tokens) for row in rows} == {(1, 128, 64)}
 
 
+def test_csv_of_openvinos_benchmark_without_its_warm_up(tmp_path: Path) -> None:
+    text = (
+        "iteration,model,device,pretrain_time(s),input_size,generation_time(s),output_size,latency(ms),1st_latency(ms),"
+        "2nd_avg_latency(ms),batch_size\n0,small,GPU,5.5,32,6.0,128,46.5,300.5,44.5,1\n"
+        "1,small,GPU,5.5,32,5.0,128,39.5,200.5,38.5,1\n"
+    )
+    (load,) = written(tmp_path, "bench.csv", text)
+    assert load.model == "small" and load.notes == ["The warm-up was left out: 1 of the lines."]
+    assert {key_of(row): row.value for row in results_of(load)} == {
+        "model_load_s": 5.5, "e2e_ms": 5000, "e2e_per_token_ms": 39.5, "ttft_ms": 200.5, "tpot_ms": 38.5,
+    }  # fmt: skip
+    assert {(row.concurrency, row.prompt_tokens, row.output_tokens) for row in results_of(load)} == {(1, 32, 128)}
+
+
 def test_csv_of_ollamas_benchmark(tmp_path: Path) -> None:
     (load,) = written(tmp_path, "bench.csv", OLLAMA_CSV)
     assert {key_of(row): row.value for row in results_of(load)} == {

@@ -50,6 +50,12 @@ def test_answers_after_a_prompt_that_is_not_timed(tmp_path: Path) -> None:
     assert speeds == [("tg128 @ d512", "decode_tps", 512), ("pp512+tg128", "total_tps", None)]
 
 
+def test_a_shortened_table_is_llama_benchs(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", "| model | test | t/s |\n|---|---|---|\n| small | pp512 | 512.5 ± 0.50 |\n")
+    assert load.tool == "llama-bench"
+    assert [(row.point, row.metric, row.value) for row in results_of(load)] == [("pp512", "prompt_tps", 512.5)]
+
+
 def test_csv_between_fences(tmp_path: Path) -> None:
     text = 'n_prompt,n_gen,avg_ts,stddev_ts\n"512","0","3200.5","2.5"\n'
     (load,) = written(tmp_path, "post.md", f"As CSV:\n\n```\n$ ./llama-bench -o csv\n{text}```\n\nIs it slow?\n")

@@ -106,7 +106,8 @@ def _build_of(after: Sequence[str]) -> dict[str, JsonValue]:
 # --- llama-bench ------------------------------------------------------------------------------------------------------
 def _is_llama_bench(heads: Sequence[str]) -> bool:
     names = {_plain(head).lower() for head in heads}
-    return {"model", "test", "t/s"} <= names and bool({"size", "params", "backend"} & names)
+    is_shortened = names <= {"model", "test", "t/s", *SETTINGS}
+    return {"model", "test", "t/s"} <= names and (is_shortened or bool({"size", "params", "backend"} & names))
 
 
 def _bench_tests(table: Table, facts: Mapping[str, JsonValue], notes: list[str]) -> list[BenchTest]:

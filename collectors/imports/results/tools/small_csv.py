@@ -1,4 +1,4 @@
-"""Reads the CSV of KoboldCpp's and ONNX Runtime GenAI's benchmarks, and of Ollama's, whose columns state no units."""
+"""Reads the CSV of the benchmarks of KoboldCpp, ONNX Runtime GenAI, OpenVINO and Ollama by their own columns."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class CsvTool(NamedTuple):
     model: str = ""
     time: str = ""
     statistic: str = STATED
+    warm_up: tuple[str, str] = ("", "")  # column and cell of a row that is none of the load
 
 
 TOOLS = (
@@ -61,6 +62,16 @@ TOOLS = (
             "Wall Clock Time (s)": Column("e2e_ms", 1e3),
         },
         level="Batch Size", prompt_tokens="Prompt Length", output_tokens="Tokens Generated", statistic="mean",
+    ),
+    CsvTool(
+        "OpenVINO llm_bench",
+        {
+            "pretrain_time(s)": Column("model_load_s"), "generation_time(s)": Column("e2e_ms", 1e3),
+            "latency(ms)": Column("e2e_per_token_ms"), "1st_latency(ms)": Column("ttft_ms"),
+            "2nd_avg_latency(ms)": Column("tpot_ms"),
+        },
+        level="batch_size", prompt_tokens="input_size", output_tokens="output_size", model="model",
+        warm_up=("iteration", "0"),
     ),
 )  # fmt: skip
 OLLAMA = "ollama bench"
@@ -99,11 +110,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     with source.refusing_bad_csv():
         rows = list(csv.DictReader(line for line in lines[index:] if not line.startswith(("#", "```"))))
     complete_rows = [row for row in rows if None not in row.values()]
+    warm_ups = [row for row in complete_rows if tool and row.get(tool.warm_up[0]) == tool.warm_up[1]]
+    complete_rows = [row for row in complete_rows if row not in warm_ups]
     loads = list(_loads_of(tool, complete_rows, ticket)) if tool else _loads_of_ollama(complete_rows, ticket)
     if not any(load.rows for load in loads):
         raise ImportRefusedError(f"{source.name} has the columns of a benchmark, but no complete row.")
-    if len(complete_rows) < len(rows):
-        loads[0].notes.append(f"{len(rows) - len(complete_rows):,} incomplete rows were left out.")
+    incomplete = len(rows) - len(complete_rows) - len(warm_ups)
+    loads[0].notes += [f"{incomplete:,} incomplete rows were left out."] if incomplete else []
+    loads[0].notes += [f"The warm-up was left out: {len(warm_ups)} of the lines."] if warm_ups else []
     return loads
 
 
