@@ -104,7 +104,7 @@ def test_progress_of_a_slot_and_its_drafts(tmp_path: Path) -> None:
         "The answer decodes at 40.5 tok/s with drafts:\n\n"
         "slot print_timing: id  0 | task 8 | prompt processing, n_tokens =   2048, progress = 0.92, t =   4.00 s / "
         "512.00 tokens per second\n"
-        "slot print_timing: id  0 | task 8 | n_decoded =    100, tg =  25.50 t/s, tg_3s =  26.10 t/s\n"
+        "slot print_timing: id  0 | task 8 | n_gen =    100, tg =  25.50 t/s, tg_3s =  26.10 t/s\n"
         "slot print_timing: id  0 | task 8 | draft acceptance = 0.68750 (  110 accepted /   160 generated), "
         "mean len = 2.75, acceptance rate per position = (0.800, 0.450)\n"
     )

@@ -24,7 +24,7 @@ _PROMPT_PROGRESS = re.compile(
     rf"\bprompt processing, n_tokens = *(?P<tokens>\d{{1,12}}), .{{0,40}}?progress = *{_NUMBER}, "
     rf"t = *(?P<seconds>{_NUMBER}) s / *(?P<tps>{_NUMBER}) (?:tokens per second|t/s)"
 )
-_ANSWER_PROGRESS = re.compile(rf"\bn_decoded = *(?P<tokens>\d{{1,12}}), tg = *(?P<tps>{_NUMBER}) t/s")
+_ANSWER_PROGRESS = re.compile(rf"\bn_(?:decoded|gen) = *(?P<tokens>\d{{1,12}}), tg = *(?P<tps>{_NUMBER}) t/s")
 _ACCEPTANCE = re.compile(
     rf"\bdraft acceptance(?: rate)? = *(?P<rate>{_NUMBER}) \( *(?P<accepted>\d{{1,12}}) accepted */ *"
     rf"(?P<drafted>\d{{1,12}}) generated\)(?:, mean len = *(?P<length>{_NUMBER}))?"
@@ -38,7 +38,7 @@ _METRICS = {
     "eval": ("decode_tps", "decode_ms"),
     "generation eval": ("decode_tps", "decode_ms"),
 }  # the speed of sampling alone is none of the answer
-_NEEDLES = ("ms per token", "tokens per second", "draft acceptance", "n_decoded")
+_NEEDLES = ("ms per token", "tokens per second", "draft acceptance", "t/s, tg_3s")
 
 
 def is_of_client(text: str) -> bool:
