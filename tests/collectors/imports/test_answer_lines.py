@@ -339,6 +339,31 @@ def test_a_title_above_an_answer_is_its_arm_and_words_of_the_answer_are_none(tmp
     assert [load.params.get("heading") for load in loads] == ["4 bit", None]
 
 
+def test_messages_of_the_tool_hide_no_title(tmp_path: Path) -> None:
+    lines = "INFO:Loading small-hf...\nINFO:Loaded the model in 6.5 seconds.\n" + WEBUI
+    (load,) = written(tmp_path, "post.md", f"### 8 bit\n\n```\n{lines}```\n")
+    assert (load.params["heading"], load.model) == ("8 bit", "small-hf")
+    assert {key_of(row): row.value for row in results_of(load)} == {
+        "model_load_s": 6.5, "e2e_ms": 7500, "e2e_tps": 26.5,
+    }  # fmt: skip
+
+
+def test_cache_memory_of_mlx(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", MLX + "Peak memory: 4.5 GB\nCache memory: 2.5 GB\n")
+    assert [(row.point, row.value) for row in results_of(load) if row.metric == "stated"] == [
+        ("one answer: peak memory", 4.5), ("one answer: cache memory", 2.5),
+    ]  # fmt: skip
+
+
+def test_times_of_nothing_are_left_out_with_a_note(tmp_path: Path) -> None:
+    text = EXECUTORCH.replace("\t", "        ").replace("0.12 (s", "0.0 (s").replace("0.1 (s", "0.0 (s")
+    loads = written(tmp_path, "post.md", f"Before:\n\n{text.replace('100.5', 'inf')}\nAfter:\n\n{EXECUTORCH}")
+    assert [load.params["heading"] for load in loads] == ["Before", "After"]
+    assert not {"ttft_ms", "prompt_ms", "prompt_tps"} & {row.metric for row in results_of(loads[0])}
+    assert "Times and speeds of 0 were left out: nothing was measured." in loads[0].notes
+    assert not loads[1].notes
+
+
 def test_every_group_names_a_metric() -> None:
     for tool in answer_lines.TOOLS:
         for pattern in (*tool.lines, *(pattern for patterns in tool.sections.values() for pattern in patterns)):

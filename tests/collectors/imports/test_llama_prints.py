@@ -142,5 +142,47 @@ def test_timings_of_two_calls_are_no_servers_log(tmp_path: Path, text: str) -> N
     path = tmp_path / "post.md"
     path.write_text(text)
     assert ResultImporter(None, None).recognises(path, path.name)  # type: ignore[arg-type]
-    path.write_text(text + SERVERS_LINE)
+    path.write_text(TIMINGS * 2 + SERVERS_LINE)
     assert not ResultImporter(None, None).recognises(path, path.name)  # type: ignore[arg-type]
+
+
+def test_excerpts_of_two_servers_are_compared(tmp_path: Path) -> None:
+    excerpt = (
+        "INFO [  print_timings] prompt eval time     =  2000.00 ms /   400 tokens (    5.00 ms per token,   200.00 "
+        'tokens per second) | tid="14" timestamp=1750000000\n'
+        "INFO [  print_timings] generation eval time =  5000.00 ms /   100 runs   (   50.00 ms per token,    20.00 "
+        'tokens per second) | tid="14" timestamp=1750000000\n'
+    )
+    path = tmp_path / "post.md"
+    path.write_text(f"Build one:\n```\n{excerpt}```\nBuild two:\n```\n{excerpt.replace('20.00 tok', '25.00 tok')}```\n")
+    assert ResultImporter(None, None).recognises(path, path.name)  # type: ignore[arg-type]
+    path.write_text(f"Build one:\n```\n{excerpt * 9}```\nBuild two:\n```\n{excerpt * 10}```\n")
+    assert not ResultImporter(None, None).recognises(path, path.name)  # type: ignore[arg-type]
+
+
+def test_the_model_of_a_batched_benchmark_stands_in_its_command(tmp_path: Path) -> None:
+    table = (
+        "|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |\n"
+        "|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|\n"
+        "|   512 |    128 |    1 |    640 |    1.019 |   512.00 |    8.000 |    16.00 |    9.019 |    70.96 |\n"
+    )
+    command = "llama-batched-bench \\\n  -m m/small.gguf \\\n  -npp 512"
+    text = f"```bash\n{command}\n```\nTable of `llama-batched-bench`:\n\n{table}"
+    (load,) = written(tmp_path, "post.md", text)
+    assert load.model == "m/small.gguf"
+    assert [row.value for row in results_of(load) if row.metric == "prompt_ms"] == [1019.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("| | tok/s |\n|--|--:|\n| Batched (after 512-token prefill) | 105.5 |\n| Batched, decode | 99.5 |\n",
+         [("output_tps", 105.5), ("output_tps", 99.5)]),
+        ("| Model | Prompt速度 (tokens/sec) | Generation速度 (tokens/sec) |\n|--|--|--|\n| small | 27.5 | 29.5 |\n",
+         [("prompt_tps", 27.5), ("output_tps", 29.5)]),
+        ("Decode: 12.5 tok/s\n\nBut 6.5 tok/s is the speed that would have been achieved.\n", [("output_tps", 12.5)]),
+    ],
+)  # fmt: skip
+def test_words_about_a_speed(tmp_path: Path, text: str, wanted: list[tuple[str, float]]) -> None:
+    (load,) = written(tmp_path, "post.md", text)
+    assert [(row.metric, row.value) for row in results_of(load)] == wanted

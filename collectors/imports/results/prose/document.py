@@ -37,7 +37,7 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
-from collectors.imports.results.prose.llama_timings import add_llama_timings
+from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
@@ -103,6 +103,7 @@ def recognise(head: str) -> bool:
         has_benchmark(unmarked)
         or states_result(unmarked)
         or has_figures(unmarked)
+        or has_timings(unmarked)
         or bool(read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
     )
 

@@ -11,7 +11,7 @@ from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.tables import Table, cells_of
 from collectors.imports.results.tools import batched_bench
 from collectors.imports.results.tools.llama_bench import BenchTest, loads_of_tests
-from collectors.imports.results.tools.printed_block import heading_params
+from collectors.imports.results.tools.printed_block import command_among, heading_params, model_of
 from domain import JsonValue
 
 SETTINGS = {  # head of a column -> name in llama-bench's CSV
@@ -41,6 +41,7 @@ DEVICES = (
 )
 MODEL_FILE = re.compile(r"llama_model_loader: loaded meta data .{1,120} from (?P<path>.{1,400}?) \(version ")
 BENCH_CONFIG = re.compile(r"\w{1,40}: (?P<settings>n_kv_max = .{1,400})")
+BENCH_PROGRAM = re.compile(r"\bllama-(?:batched|sweep)-bench\b(?= {1,8}[-\\])")
 ROW_NAMES = {  # head of a column -> name in the JSON lines
     "PP": "pp", "TG": "tg", "B": "pl", "N_KV": "n_kv", "T_PP S": "t_pp", "S_PP T/S": "speed_pp", "T_TG S": "t_tg",
     "S_TG T/S": "speed_tg", "T S": "t", "S T/S": "speed", "RSS HWM": "rss_hwm_mib", "VRAM DELTA": "vram_delta_mib",
@@ -190,7 +191,8 @@ def _batched_load(table: Table, before: Sequence[str], ticket: Ticket, number: i
     heading = {"heading": table.heading} if table.heading else heading_params(before, len(before))
     load = batched_bench.new_load(ticket, "pl" in names, heading | facts | settings, number)
     path = facts.get("model_filename")
-    load.model = path if isinstance(path, str) else None
+    command = command_among(before, BENCH_PROGRAM)
+    load.model = path if isinstance(path, str) else model_of(command) if command else None
     for line, row in enumerate(table.rows, table.line + 2):
         values = {name: _number_of(_plain(cell)) for name, cell in zip(names, row, strict=False) if name}
         if len(row) < len(names) or not batched_bench.add_row(load, values, line):

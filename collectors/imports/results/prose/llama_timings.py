@@ -41,6 +41,11 @@ _METRICS = {
 _NEEDLES = ("ms per token", "tokens per second", "draft acceptance", "t/s, tg_3s")
 
 
+def has_timings(text: str) -> bool:
+    """Return whether a text has the timing of a prompt or of an answer."""
+    return any(_TIMING.search(line[:MAX_LINE_CHARS]) for line in text.splitlines() if "eval time" in line)
+
+
 def is_of_client(text: str) -> bool:
     """Return whether a text has timings that a program prints at its end, and no line of a server."""
     return _OF_CLIENT.search(text) is not None and _OF_SERVER.search(text) is None

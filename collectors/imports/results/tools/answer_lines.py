@@ -47,6 +47,7 @@ STATED_UNITS = {
     "ppl": "ppl",
 }
 NO_READINGS = {"percent", "model", "point", "level", "prompt_length", "output_length", "depth_length"}
+ZEROS_NOTE = "Times and speeds of 0 were left out: nothing was measured."
 LENGTHS = ("level", "prompt_length", "output_length", "depth_length")
 MARKS = str.maketrans("", "", "*`")  # of Markdown
 FILLER = re.compile(r"\s{0,99}(?:[-=─]{2,200}\s{0,9})?")
@@ -71,6 +72,7 @@ class Answer:
     facts: dict[str, JsonValue] = field(default_factory=dict)
     model: str | None = None
     name: str = ""
+    has_zeros: bool = False
 
 
 def has_printed(content: str) -> bool:
@@ -153,6 +155,8 @@ def _answers(tool: AnswerTool, lines: Sequence[str]) -> list[Answer]:
         for match in _matches(tool, line[:MAX_LINE_CHARS], section):
             readings = list(_readings(tool, match))
             keys = {(reading.metric, reading.statistic, reading.name) for reading in answers[-1].readings}
+            answers[-1].has_zeros |= any(_is_of_nothing(reading) for reading in readings)
+            readings = [reading for reading in readings if not _is_of_nothing(reading)]
             is_repeated = any((reading.metric, reading.statistic, reading.name) in keys for reading in readings)
             if is_repeated or tool.has_answer_per_line:
                 answers.append(Answer())
@@ -226,7 +230,13 @@ def _load_of(tool: AnswerTool, block: PrintedBlock, ticket: Ticket, number: int)
         )
     load.notes += [assumption_note(tool.name)] if tool.is_http_tester else []
     load.notes += [tool.note] if tool.note else []
+    load.notes += [ZEROS_NOTE] if any(answer.has_zeros for answer in answers) else []
     return load
+
+
+def _is_of_nothing(reading: Reading) -> bool:
+    """Return whether a number is a time or a speed of tokens of 0."""
+    return not reading.value and reading.metric.endswith(("_ms", "_tps")) and reading.metric != "request_tps"
 
 
 def _name_of(tool: AnswerTool, answer: Answer, number: int | None) -> str:

@@ -13,6 +13,7 @@ MLX = (
             rf"^\s{{0,12}}Prompt: (?:(?P<prompt_length>{W}) tokens, )?(?P<prompt_tps>{N}) tokens-per-sec\s*$",
             rf"^\s{{0,12}}Generation: (?:(?P<output_length>{W}) tokens, )?(?P<decode_tps>{N}) tokens-per-sec\s*$",
             rf"^\s{{0,12}}Peak memory: (?P<stated_peak_memory_gb__max>{N}) GB",
+            rf"^\s{{0,12}}Cache memory: (?P<stated_cache_memory_gb>{N}) GB",
         ),
         program=re.compile(r"\bmlx_(?:lm|vlm)[. ](?:generate|chat)\b"),
     ),
@@ -72,8 +73,11 @@ CHATS = (
         "text-generation-webui", "Output generated in ",
         lines(
             rf"Output generated in (?P<e2e_s>{N}) seconds \((?P<e2e_tps>{N}) tokens/s, (?P<output_length>{W}) tokens, "
-            rf"context (?P<prompt_length>{W}), seed (?P<fact_seed>-?{W})\)"
+            rf"context (?P<prompt_length>{W}), seed (?P<fact_seed>-?{W})\)",
+            r"INFO(?::| {1,9})Loading \"?(?P<model>[^\s\".][^\s\"]{0,200}?)(?:\"|\.\.\.)",
+            rf"INFO(?::| {{1,9}})Loaded (?:the model|\"[^\"]{{1,200}}\") in (?P<model_load_s>{N}) seconds",
         ),
+        between=re.compile(r"^(?:\d\d:\d\d:\d\d-\d{1,9} {1,4})?INFO(?::| {1,9})\S"),
     ),
     AnswerTool(
         "KoboldCpp", "Process",

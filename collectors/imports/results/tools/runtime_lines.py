@@ -6,6 +6,9 @@ import re
 
 from collectors.imports.results.tools.answer_tools import DURATION, AnswerTool, N, W, lines
 
+RATE_OF_ALL, RATE_OF_PROMPT, RATE_OF_ANSWER = (
+    rf"(?:(?P<{metric}>{N})|inf|-?nan)" for metric in ("e2e_tps", "prompt_tps", "decode_tps")
+)
 RUNTIMES: tuple[AnswerTool, ...] = (
     AnswerTool(
         "ONNX Runtime GenAI benchmark_e2e", "Average Token Generation",
@@ -91,14 +94,15 @@ RUNTIMES: tuple[AnswerTool, ...] = (
     AnswerTool(
         "ExecuTorch", "(tokens/second)",
         lines(
-            rf"Prompt Tokens: (?P<prompt_length>{W}) {{1,12}}Generated Tokens: (?P<output_length>{W})",
-            rf"Model Load Time:\s{{1,12}}(?P<model_load_s>{N}) \(seconds\)",
-            rf"Total inference time:\s{{0,12}}(?P<e2e_s>{N}) \(seconds\)\s{{1,12}}Rate: \s{{0,12}}(?P<e2e_tps>{N}) ",
-            rf"Prompt evaluation:\s{{1,12}}(?P<prompt_s>{N}) \(seconds\)\s{{1,12}}Rate: \s{{0,12}}(?P<prompt_tps>{N}) ",
-            rf"Generated {W} tokens:\s{{1,12}}(?P<decode_s>{N}) \(seconds\)\s{{1,12}}"
-            rf"Rate: \s{{0,12}}(?P<decode_tps>{N}) ",
-            rf"Time to first generated token:\s{{1,12}}(?P<ttft_s>{N}) \(seconds\)",
-            rf"Sampling time over {W} tokens:\s{{1,12}}(?P<stated_sampling_s>{N}) \(seconds\)",
+            rf"Prompt Tokens: (?P<prompt_length>{W}) {{1,80}}Generated Tokens: (?P<output_length>{W})",
+            rf"Model Load Time:\s{{1,80}}(?P<model_load_s>{N}) \(seconds\)",
+            rf"Total inference time:\s{{0,80}}(?P<e2e_s>{N}) \(seconds\)\s{{1,80}}Rate: \s{{0,80}}{RATE_OF_ALL} ",
+            rf"Prompt evaluation:\s{{1,80}}(?P<prompt_s>{N}) \(seconds\)\s{{1,80}}"
+            rf"Rate: \s{{0,80}}{RATE_OF_PROMPT} ",
+            rf"Generated {W} tokens:\s{{1,80}}(?P<decode_s>{N}) \(seconds\)\s{{1,80}}"
+            rf"Rate: \s{{0,80}}{RATE_OF_ANSWER} ",
+            rf"Time to first generated token:\s{{1,80}}(?P<ttft_s>{N}) \(seconds\)",
+            rf"Sampling time over {W} tokens:\s{{1,80}}(?P<stated_sampling_s>{N}) \(seconds\)",
         ),
         between=re.compile(r"^PyTorchObserver \{"),
     ),
