@@ -132,7 +132,7 @@ class Config(BaseModel):
         return hashlib.sha256(json.dumps(stated_fields, sort_keys=True).encode()).hexdigest()[:12]
 
 
-STARTUP_FACTS = {  # key of a startup fact in the log -> key in Run.told
+STARTUP_FACTS = {  # key of a startup fact in the log -> key in Run.logged_facts
     "engine_version": "engine_version",
     "speculative_method": "speculative_method",
     "speculative_algorithm": "speculative_method",
@@ -193,7 +193,7 @@ class Run(BaseModel):
     cause_line: str | None = None  # the log line that is the evidence
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # hardware and software at start; see launcher.checks.provenance
-    told: dict[str, JsonValue] | None = None  # startup facts from its log, by the values of STARTUP_FACTS
+    logged_facts: dict[str, JsonValue] | None = None  # startup facts from its log, by the values of STARTUP_FACTS
 
     @property
     def is_failed_by_pitwall(self) -> bool:
@@ -233,10 +233,10 @@ class Run(BaseModel):
 
     def with_fact(self, key: str, value: JsonValue) -> Run:
         """Return the run with one more startup fact; itself if the fact is already known or is not kept."""
-        name, facts = STARTUP_FACTS.get(key), self.told or {}
+        name, facts = STARTUP_FACTS.get(key), self.logged_facts or {}
         if name is None or facts.get(name) == value:
             return self
-        return self.model_copy(update={"told": {**facts, name: value}})
+        return self.model_copy(update={"logged_facts": {**facts, name: value}})
 
 
 def utc_now() -> datetime:
@@ -302,7 +302,7 @@ class Machine:
     cuda_version: str | None
     seen_at: datetime
     url: str | None = None  # at which others reach the Pitwall there, if set
-    told_by: str | None = None  # id of the machine whose Pitwall reports it; None: not recorded
+    reported_by: str | None = None  # id of the machine whose Pitwall reports it; None: not recorded
 
 
 class AdoptedPoint(BaseModel):

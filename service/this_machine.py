@@ -40,7 +40,7 @@ def this_machine() -> Machine:
     host, gpus, own_id = describe_host(), read_gpu_status(), machine_id()
     return Machine(
         id=own_id,
-        told_by=own_id,
+        reported_by=own_id,
         host_name=host["name"],
         addresses=sorted(address for address in local_addresses() if not ip_address(address).is_loopback),
         system=host["system"],

@@ -189,12 +189,12 @@ def _samples_sql(table: str, folder: Path, sealed: list[SealedFiles]) -> str:
 
     Files of one schema share a scan; a column missing in an older schema is null.
     """
-    sources = [f"FROM raw.{table} WHERE is_asked(run_ids, run_id)"]
+    sources = [f"FROM raw.{table} WHERE is_requested(run_ids, run_id)"]
     for files in sealed:
         if files.single:
-            sources.append(f"FROM {_scan('files_of', folder, files.single)} WHERE is_asked(run_ids, run_id)")
+            sources.append(f"FROM {_scan('files_of', folder, files.single)} WHERE is_requested(run_ids, run_id)")
         if files.merged:
-            where = "is_asked(run_ids, run_id) AND is_between_asked(run_ids, run_id)"
+            where = "is_requested(run_ids, run_id) AND is_in_requested_range(run_ids, run_id)"
             sources.append(f"FROM {_scan('merged_files_of', folder, files.merged)} WHERE {where}")
     rows = " UNION ALL BY NAME ".join(sources)
     return f"""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROWS = {  # part -> parameters; a union of the rows of all engines
-    "scraped": "looks",
+    "intervals": "interval_rows",
     "crosscheck": "run_ids",
 }
 VALUES = {  # part -> parameters; the value of the run's engine, null from all others

@@ -97,7 +97,7 @@ MACHINE_SCHEMA = pa.schema(
         ("cuda_version", pa.string()),
         ("seen_at", _MOMENT),
         ("url", pa.string()),
-        ("told_by", pa.string()),
+        ("reported_by", pa.string()),
     ]
 )
 LABEL_SCHEMA = pa.schema([("machine_id", pa.string()), ("label", pa.string()), ("labelled_at", _MOMENT)])

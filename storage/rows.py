@@ -135,7 +135,7 @@ def _run_schema() -> pa.Schema:
 
 
 RUN_SCHEMA = _run_schema()
-JSON_FIELDS = ("config", "workload", "later_workloads", "provenance", "told")
+JSON_FIELDS = ("config", "workload", "later_workloads", "provenance", "logged_facts")
 
 
 def run_table(run: Run) -> pa.Table:

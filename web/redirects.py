@@ -13,7 +13,7 @@ from web.assets import STATIC, assets_url
 from web.url_presses import current_path, url_params
 
 _PENDING = "pending-redirect"
-_navigator = st.components.v2.component("pitwall_go_to", js=(STATIC / "component_loader.js").read_text())
+_navigator = st.components.v2.component("pitwall_redirect", js=(STATIC / "component_loader.js").read_text())
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,6 @@ from reports.runs.run_report import engine_title
 
 def chips_of(runs: Sequence[Run]) -> Mapping[str, list[str]]:
     """Return run id -> labels; runs with unlike configurations that are shown together have unlike labels."""
-    configs = [with_logged_facts(run.config.model_dump(), run.told) for run in runs]
+    configs = [with_logged_facts(run.config.model_dump(), run.logged_facts) for run in runs]
     labels = distinct_chips(configs, [engine_title(run) for run in runs])
     return {run.id: run_labels for run, run_labels in zip(runs, labels, strict=True)}

@@ -36,10 +36,10 @@ from tests.ports import free_ports
 SEED = """
 import sys
 from pathlib import Path
-from tests.e2e.seeds import seed_courses, seed_many
+from tests.e2e.seeds import seed_time_series, seed_many
 data = Path(sys.argv[1])
 seed_many(data)
-print("\\n".join(seed_courses(data, 600, {f"run {n}": 100.0 + n for n in range(14)})))
+print("\\n".join(seed_time_series(data, 600, {f"run {n}": 100.0 + n for n in range(14)})))
 """
 PATIENCE_MS, REST_MS = 120_000, 2_000
 DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}

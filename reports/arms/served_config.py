@@ -68,7 +68,7 @@ def speculates(run: Run, effective: Sequence[EffectiveRow]) -> bool | None:
     drafting = [
         row.effective for row in effective if row.field.startswith("speculative.") and row.effective is not None
     ]
-    if run.config.speculative is not None or (run.told or {}).get("speculative_method") or any(drafting):
+    if run.config.speculative is not None or (run.logged_facts or {}).get("speculative_method") or any(drafting):
         return True
     return False if run.config.argv and run.config.engine != "other" else None
 
@@ -169,7 +169,7 @@ def model_files(provenance: Mapping[str, Any]) -> str | None:
 def engine_version(run: Run) -> str | None:
     """Return the version from its log, else its configuration, else the package of the executable ('vllm 0.33.0')."""
     package = str((run.provenance or {}).get("package") or "").partition(" ")[2]
-    version = (run.told or {}).get("engine_version") or run.config.engine_version or package
+    version = (run.logged_facts or {}).get("engine_version") or run.config.engine_version or package
     return str(version) if version else None
 
 

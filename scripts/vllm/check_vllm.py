@@ -172,7 +172,7 @@ def by_counters(store: Store, run: Run, begin: datetime, end: datetime) -> Readi
         SELECT definition, ratio(sum(printed_tokens), sum(dt_s)) AS tps,
             ratio(sum(step_tokens), sum(steps)) AS per_step, 1 + ratio(sum(accepted), sum(drafts)) AS length,
             ratio(sum(accepted), sum(draft_tokens)) AS rate
-        FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, NULL::VARCHAR[])
+        FROM counter_intervals(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, NULL::VARCHAR[])
         WHERE run_id = ? AND is_counted AND ts > ? AND ts <= ? GROUP BY definition
     """
     row = only_row(store.query(sql, [run.id, begin, end]))

@@ -19,8 +19,8 @@ from storage.whole_results import query_whole
 
 LIMITS = "SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET temp_directory = ''; SET threads = 2"
 WITH_KNOWN_MACHINES = f"""
-ALTER TABLE raw.runs RENAME TO told_runs;
-CREATE VIEW raw.runs AS SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM raw.told_runs AS runs
+ALTER TABLE raw.runs RENAME TO reported_runs;
+CREATE VIEW raw.runs AS SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM raw.reported_runs AS runs
 """
 KNOWN_ALIASES = f"DELETE FROM raw.machine_aliases; INSERT INTO raw.machine_aliases {ALIASES}"
 SINGLE_OWNER_TABLES = {table: key for table, key in RECORDS.items() if table != "machines"}
@@ -78,7 +78,7 @@ class LakeRecords(_MemoryCopy):
                 merge_machines(connection)
                 connection.execute(KNOWN_ALIASES)
             return
-        key, raw_table = RECORDS[table], "told_runs" if table == "runs" else table
+        key, raw_table = RECORDS[table], "reported_runs" if table == "runs" else table
         newest = f"FROM incoming QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY shipped_version DESC) = 1"
         with self._transaction() as connection:
             connection.register("incoming", versions)

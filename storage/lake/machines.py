@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import duckdb
 
-REPORTS_TABLE = "told_machines"
+REPORTS_TABLE = "machine_reports"
 MORE_COLUMNS = ("owner VARCHAR", "shipped_version BIGINT", "is_deleted BOOLEAN")
 # A row without a reporter is from an older version; it may be the machine's own report or not.
-OWN_REPORT_RANK = "CASE WHEN there.told_by = there.id THEN 2 WHEN there.told_by IS NULL THEN 1 ELSE 0 END"
+OWN_REPORT_RANK = "CASE WHEN there.reported_by = there.id THEN 2 WHEN there.reported_by IS NULL THEN 1 ELSE 0 END"
 NEWEST = "row_number() OVER (PARTITION BY there.id, there.owner ORDER BY there.shipped_version DESC) = 1"
 # The reason for an empty GPU list comes from the same report as the list.
 TAKEN_WITH = {"gpus_reason": "gpus"}
@@ -39,7 +39,7 @@ def columns_of_machines(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def keep_versions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create raw.told_machines for all reports about machines, with their reporter and order."""
+    """Create raw.machine_reports for all reports about machines, with their reporter and order."""
     connection.execute(f"CREATE TABLE raw.{REPORTS_TABLE} AS FROM raw.machines LIMIT 0")
     for column in MORE_COLUMNS:
         connection.execute(f"ALTER TABLE raw.{REPORTS_TABLE} ADD COLUMN {column}")

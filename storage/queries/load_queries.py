@@ -181,7 +181,7 @@ def neighbours(store: Queryable, spans: Sequence[Span]) -> list[NeighbourRun]:
 
 def _neighbour(row: Mapping[str, Any], work: Mapping[str, Any]) -> NeighbourRun:
     span = Span(row["run_id"], row["began_at"], row["ended_at"])
-    worked = work["asked"] if row["is_same_server"] else work["worked"]
+    worked = work["has_own_requests"] if row["is_same_server"] else work["worked"]
     return NeighbourRun(span, row["other"], worked, tuple(uuid for uuid in work["gpu_uuids"] or () if uuid))
 
 

@@ -1,15 +1,15 @@
 -- Acceptance of each run over its whole life, per source: ratios of sums. If no drafted token was accepted, the length
 -- is 1, whatever the number of drafts. Drafts during a gap count, because counters continue.
 
--- counted_rows: the name of the relation with the rows of `counted` for all of these runs.
-CREATE OR REPLACE MACRO acceptance_in(counted_rows, run_ids) AS TABLE
+-- intervals: the name of the relation with the rows of `counter_intervals` for all of these runs.
+CREATE OR REPLACE MACRO acceptance_in(intervals, run_ids) AS TABLE
 WITH sums AS (
     SELECT
         run_id, definition, 'counter' AS source, sum_of_all(drafts) AS drafts, sum(accepted) AS accepted,
         sum_of_all(draft_tokens) AS draft_tokens,
         CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
             THEN sum_of_lists(accepted_per_pos) END AS accepted_per_pos
-    FROM query_table(counted_rows) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
+    FROM query_table(intervals) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT
         run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens),
@@ -24,15 +24,15 @@ SELECT
 FROM sums;
 
 CREATE OR REPLACE MACRO acceptance_of(run_ids) AS TABLE
-WITH counted_now AS (
-    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)
+WITH intervals AS (
+    FROM counter_intervals(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)
 )
-FROM acceptance_in('counted_now', run_ids);
+FROM acceptance_in('intervals', run_ids);
 
 -- From one source: the engine's counters, else its log. A source with a length is preferred to one without, and one
 -- that saw drafts to one that saw none.
-CREATE OR REPLACE MACRO best_acceptance_in(counted_rows, run_ids) AS TABLE
-FROM acceptance_in(counted_rows, run_ids)
+CREATE OR REPLACE MACRO best_acceptance_in(intervals, run_ids) AS TABLE
+FROM acceptance_in(intervals, run_ids)
 QUALIFY row_number() OVER (
     PARTITION BY run_id ORDER BY acceptance_length IS NULL, coalesce(drafted, 0) = 0, source, definition
 ) = 1;
@@ -54,7 +54,7 @@ FROM (
         max(CASE WHEN is_counted THEN decode_s END) AS decode_s,
         sum_of_all(CASE WHEN is_counted THEN preemptions END) AS preemptions,
         bool_or(broken IS NOT NULL) AS is_unseen, NOT bool_and(is_counted) AS is_lost
-    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE dt_s > 0
+    FROM counter_intervals(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE dt_s > 0
     GROUP BY run_id, definition, mono_s
 )
 GROUP BY run_id, definition;

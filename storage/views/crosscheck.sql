@@ -11,22 +11,22 @@ WITH pairs AS (
     LEFT JOIN counter_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) p ON p.run_id = l.run_id AND p.engine_index = l.engine_index
         AND p.ts > l.ts - to_seconds(l.decode_s) AND p.ts < l.ts + to_seconds(l.decode_s)
     WHERE l.decode_tps IS NOT NULL AND l.printed.kind IS DISTINCT FROM 'request'
-), summed AS (
+), line_rates AS (
     SELECT
         run_id, engine_index, ts, definition, window_s, log_tps,
         sum(shared_s) FILTER (printed_tokens IS NOT NULL) AS shared_s,
         ratio(sum(printed_tokens * shared_s / covered_s), sum(shared_s) FILTER (printed_tokens IS NOT NULL)) AS tps
     FROM pairs GROUP BY ALL
-), compared AS (
+), comparisons AS (
     SELECT
         run_id, ts, definition, engine_index, window_s, log_tps,
         CASE WHEN shared_s >= 0.9 * window_s THEN tps END AS counter_tps
-    FROM summed
+    FROM line_rates
     UNION ALL BY NAME FROM engine_crosscheck(run_ids)
 )
 SELECT
     run_id, ts, definition, engine_index, window_s, log_tps, counter_tps,
     ratio(counter_tps - log_tps, log_tps) AS relative_difference
-FROM compared;
+FROM comparisons;
 
 CREATE OR REPLACE VIEW samples_crosscheck AS FROM crosscheck_of(NULL::VARCHAR[]);

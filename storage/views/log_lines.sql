@@ -38,12 +38,12 @@ WITH finite_lines AS (
         coalesce(lag(generation_tps) OVER lines, 0) + coalesce(lag(prompt_tps) OVER lines, 0) > 0 AS follows_work,
         ts_source = 'stamp' AND lag(ts_source) OVER lines = 'stamp' AS are_stamped
     FROM finite_lines l LEFT JOIN stored_runs(run_ids) r ON r.id = l.run_id
-    WHERE is_within(l.ts, led_in(since), until)
+    WHERE is_within(l.ts, with_lead_in(since), until)
     WINDOW lines AS (
         PARTITION BY l.run_id, l.definition, engine_index, rank, l.kind IS NULL AND generation_tps IS NULL
         ORDER BY ts, "offset"
     )
-), timed AS (
+), timed_lines AS (
     SELECT
         * EXCLUDE (window_s, config, has_usual_window, follows_work, are_stamped),
         speculation_of(config_fields(config), false) AS speculates,
@@ -54,12 +54,12 @@ WITH finite_lines AS (
         median(dt_s) OVER of_rank AS usual_s
     FROM printed
     WINDOW of_rank AS (PARTITION BY run_id, definition, engine_index)
-), judged AS (
+), lines_with_breaks AS (
     SELECT
         *,
         CASE WHEN generation_tps IS NOT NULL THEN coalesce(window_s, CASE WHEN kind = 'decode' THEN dt_s END) END AS decode_s,
         break_reason(false, dt_s, usual_s) AS broken
-    FROM timed
+    FROM timed_lines
 )
 SELECT
     run_id, ts, since_ready_s, 'log' AS source, definition, engine_index, window_s, window_s AS covered_s,
@@ -76,7 +76,7 @@ SELECT
     generation_tps * decode_s AS decode_tokens, decode_s, NULL::DOUBLE AS steps,
     CASE WHEN broken IS NULL AND running_before = requests_running THEN requests_running END AS streams,
     {'kind': kind, 'usual_s': usual_s, 'accepted': accepted_tokens, 'drafted': drafted_tokens} AS printed
-FROM judged;
+FROM lines_with_breaks;
 
 -- The drafts that each line covers, for the sums of a run. A decode line of SGLang counts none, but gives tokens per
 -- verify step. If no line of a run gives its time, and so its tokens, the running requests stand for its verify steps,
@@ -85,7 +85,7 @@ CREATE OR REPLACE MACRO log_drafts(run_ids) AS TABLE
 WITH lines AS (
     FROM log_lines(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)
     WHERE printed.accepted IS NOT NULL OR (printed.kind = 'decode' AND acceptance_length IS NOT NULL)
-), verifying AS (
+), verify_lines AS (
     SELECT
         run_id, definition, acceptance_length, acceptance_rate,
         CASE
@@ -105,4 +105,4 @@ UNION ALL
 SELECT
     run_id, definition, verified_drafts(tokens, acceptance_length), verified_accepted(tokens, acceptance_length),
     verified_draft_tokens(tokens, acceptance_length, acceptance_rate), NULL, true
-FROM verifying WHERE tokens > 0;
+FROM verify_lines WHERE tokens > 0;

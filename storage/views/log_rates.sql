@@ -10,23 +10,23 @@ SELECT * EXCLUDE (printed) FROM log_lines(since, until, run_ids) WHERE is_within
 CREATE OR REPLACE MACRO run_log_rates(since, until, run_ids) AS TABLE
 WITH lines AS MATERIALIZED (
     SELECT *, run_id IN (
-        SELECT run_id FROM log_samples_of(run_ids) WHERE engine_index > 0 AND is_within(ts, led_in(since), until)
+        SELECT run_id FROM log_samples_of(run_ids) WHERE engine_index > 0 AND is_within(ts, with_lead_in(since), until)
     ) AS has_ranks
     FROM log_lines(since, until, run_ids)
-), spoken AS (
+), rank_lines AS (
     FROM lines WHERE has_ranks AND decode_tps IS NOT NULL AND (printed.kind IS NULL OR printed.kind = 'decode')
-), moments AS (
+), line_times AS (
     SELECT *, epoch(moment) - lag(epoch(moment)) OVER (PARTITION BY run_id, definition ORDER BY moment) AS since_last_s
-    FROM (SELECT DISTINCT run_id, definition, ts AS moment, since_ready_s FROM spoken)
-), places AS (
-    FROM moments JOIN (SELECT DISTINCT run_id, definition, engine_index FROM spoken) USING (run_id, definition)
-), newest AS (
+    FROM (SELECT DISTINCT run_id, definition, ts AS moment, since_ready_s FROM rank_lines)
+), rank_times AS (
+    FROM line_times JOIN (SELECT DISTINCT run_id, definition, engine_index FROM rank_lines) USING (run_id, definition)
+), newest_lines AS (
     SELECT
         p.moment, p.since_ready_s, p.since_last_s, s.* EXCLUDE (since_ready_s), epoch(moment) - epoch(ts) AS silent_s,
         decode_tps = 0 AND coalesce(prompt_tps, 0) = 0 AS is_idle,
         is_idle OR break_reason(false, silent_s, printed.usual_s) IS NULL AS is_known,
         CASE WHEN printed.kind = 'decode' THEN decode_tps END AS verified_tps
-    FROM places p ASOF JOIN spoken s ON s.run_id = p.run_id AND s.definition = p.definition
+    FROM rank_times p ASOF JOIN rank_lines s ON s.run_id = p.run_id AND s.definition = p.definition
         AND s.engine_index = p.engine_index AND s.ts <= p.moment
 ), ranks AS (
     SELECT
@@ -45,8 +45,8 @@ WITH lines AS MATERIALIZED (
             printed.drafted, verified_draft_tokens(verified_tps, acceptance_length, acceptance_rate)
         ) END AS draft_tokens,
         CASE WHEN NOT is_known THEN 'rank_silent rank=' || engine_index || ' seconds=' || round(silent_s)::BIGINT END AS silence
-    FROM newest
-), summed AS (
+    FROM newest_lines
+), rank_sums AS (
     SELECT
         run_id, moment AS ts, since_ready_s, 'log' AS source, definition, max(window_s) AS window_s,
         sum_of_all(decode_tps) AS decode_tps, least(since_last_s, max(window_s)) AS decode_s,
@@ -63,6 +63,6 @@ WITH lines AS MATERIALIZED (
 FROM (
     SELECT * EXCLUDE (printed, has_ranks) FROM lines WHERE NOT has_ranks
     UNION ALL BY NAME
-    SELECT *, decode_s AS covered_s, decode_tps * decode_s AS decode_tokens FROM summed
+    SELECT *, decode_s AS covered_s, decode_tps * decode_s AS decode_tokens FROM rank_sums
 )
 WHERE is_within(ts, since, until);

@@ -3,14 +3,14 @@
 
 -- The increments as counted, including broken intervals. With is_counted they are correct as a sum, although not over
 -- time: across a gap, or when one counter was read later than another.
-CREATE OR REPLACE MACRO counted(since, until, run_ids) AS TABLE
-WITH looked AS (
-    FROM scraped(since, until, run_ids)
+CREATE OR REPLACE MACRO counter_intervals(since, until, run_ids) AS TABLE
+WITH engine_rows AS (
+    FROM scrape_intervals(since, until, run_ids)
 )
-FROM engine_scraped('looked');
+FROM engine_intervals('engine_rows');
 
--- counted_rows: the name of a relation with the rows of `counted`, if the caller has one.
-CREATE OR REPLACE MACRO progress_in(counted_rows) AS TABLE
+-- intervals: the name of a relation with the rows of `counter_intervals`, if the caller has one.
+CREATE OR REPLACE MACRO progress_in(intervals) AS TABLE
 SELECT
     run_id, 'counter' AS source, definition, engine_index, ts, mono_s, dt_s,
     unbroken.*, bridged,
@@ -28,14 +28,14 @@ FROM (
             'tokens': decode_tokens, 's': decode_s, 'steps': decode_steps, 'drafts': drafts, 'accepted': accepted
         } END AS bridged,
         *
-    FROM query_table(counted_rows)
+    FROM query_table(intervals)
 );
 
 CREATE OR REPLACE MACRO counter_progress(since, until, run_ids) AS TABLE
-WITH counted_now AS (
-    FROM counted(since, until, run_ids)
+WITH intervals AS (
+    FROM counter_intervals(since, until, run_ids)
 )
-FROM progress_in('counted_now');
+FROM progress_in('intervals');
 
 CREATE OR REPLACE MACRO progress_since(since, until, run_ids) AS TABLE
 FROM counter_progress(since, until, run_ids) UNION ALL BY NAME FROM slot_progress(since, until, run_ids);

@@ -3,11 +3,11 @@
 -- One row per scrape, and per engine rank if by_rank. progress: the name of a relation with the rows of `progress_since`.
 -- Most servers have one rank: where each row is its own scrape, grouping would take a quarter of a whole run's time.
 CREATE OR REPLACE MACRO scrape_sums_in(progress, by_rank, run_ids) AS TABLE
-WITH ungrouped AS (
+WITH single_rank_definitions AS (
     SELECT run_id, source, definition FROM query_table(progress) GROUP BY ALL
     HAVING min(engine_index) IS NOT DISTINCT FROM max(engine_index) AND count(engine_index) IN (0, count(*))
 ), scrapes AS (
-    FROM query_table(progress) SEMI JOIN ungrouped USING (run_id, source, definition)
+    FROM query_table(progress) SEMI JOIN single_rank_definitions USING (run_id, source, definition)
     UNION ALL BY NAME
     SELECT
         run_id, source, definition, CASE WHEN by_rank THEN engine_index END AS engine_index, max(ts) AS ts, mono_s,
@@ -28,7 +28,7 @@ WITH ungrouped AS (
         } AS bridged,
         rank_activity(activity) AS activity,
         max(reason) AS reason
-    FROM query_table(progress) ANTI JOIN ungrouped USING (run_id, source, definition)
+    FROM query_table(progress) ANTI JOIN single_rank_definitions USING (run_id, source, definition)
     GROUP BY run_id, source, definition, CASE WHEN by_rank THEN engine_index END, mono_s
 )
 SELECT
@@ -66,7 +66,7 @@ WITH scrapes AS (
     FROM query_table(sums)
     -- No interval ends at a scrape that lacks a rank (no dt_s); a rank has none of its own where it is new (0).
     WHERE CASE WHEN w IS NULL THEN NOT by_rank OR dt_s IS NULL OR dt_s > 0 ELSE dt_s >= 0 END
-), summed AS (
+), window_sums AS (
     SELECT * EXCLUDE (mono_s, lacks_steps) FROM scrapes WHERE w IS NULL
     UNION ALL BY NAME
     SELECT
@@ -90,7 +90,7 @@ WITH scrapes AS (
         max(reason) AS reason
     FROM scrapes WHERE w IS NOT NULL
     GROUP BY run_id, source, definition, rank, place
-), measured AS (
+), rate_terms AS (
     -- A window is never shorter than the time between two scrapes.
     SELECT
         *, w IS NOT NULL AND longest_s <= 1.25 * w AS is_cut,
@@ -100,7 +100,7 @@ WITH scrapes AS (
             'tokens': bridged_tokens, 's': bridged_s, 'steps': bridged_steps, 'drafts': bridged_drafts,
             'accepted': bridged_accepted
         } END AS bridged
-    FROM summed
+    FROM window_sums
 )
 SELECT
     run_id, ts,
@@ -116,7 +116,7 @@ SELECT
     ratio(prompt_tokens, prompt_s) AS prompt_tps,
     requests_running, requests_waiting, kv_usage_ratio, preemptions, activity, reason,
     decode_tokens, decode_s, steps, decode_steps, drafts, accepted, streams, bridged
-FROM measured
+FROM rate_terms
 WHERE is_within(ts, since, until);
 
 -- by_rank: one row per engine rank, or one per run.

@@ -59,7 +59,7 @@ SELECT
 FROM told LEFT JOIN (
     SELECT
         id AS run_id, config->>'$.engine' AS engine,
-        coalesce(told->>'$.engine_version', config->>'$.engine_version', package_version(provenance)) AS engine_version
+        coalesce(logged_facts->>'$.engine_version', config->>'$.engine_version', package_version(provenance)) AS engine_version
     FROM stored_runs(run_ids)
 ) r USING (run_id);
 

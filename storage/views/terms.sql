@@ -2,21 +2,21 @@
 
 -- Whether a row belongs to the requested runs; null: to all runs. Placed directly over each table, below windows and
 -- joins, it keeps the rows of other runs from being read.
-CREATE OR REPLACE MACRO is_asked(run_ids, run_id) AS run_ids IS NULL OR list_contains(run_ids, run_id);
+CREATE OR REPLACE MACRO is_requested(run_ids, run_id) AS run_ids IS NULL OR list_contains(run_ids, run_id);
 
--- Whether a row lies in the requested interval; a null bound is unbounded. Like is_asked, it belongs directly over a
+-- Whether a row lies in the requested interval; a null bound is unbounded. Like is_requested, it belongs directly over a
 -- table. Values that depend on the previous row start a minute earlier, so that the first rates of an interval equal
 -- those of the whole run.
 CREATE OR REPLACE MACRO is_within(ts, since, until) AS (since IS NULL OR ts > since) AND (until IS NULL OR ts <= until);
-CREATE OR REPLACE MACRO led_in(since) AS since - INTERVAL 1 MINUTE;
+CREATE OR REPLACE MACRO with_lead_in(since) AS since - INTERVAL 1 MINUTE;
 
-CREATE OR REPLACE MACRO stored_runs(run_ids) AS TABLE FROM raw.runs WHERE is_asked(run_ids, id);
+CREATE OR REPLACE MACRO stored_runs(run_ids) AS TABLE FROM raw.runs WHERE is_requested(run_ids, id);
 
 -- The sealed files of the requested runs, from one '<table>/run_id=<run>/<number>.parquet' per line. If they have none,
 -- the first file: a scan needs a file for its columns, and reads no more of it. A text is planned faster than a list.
 CREATE OR REPLACE MACRO files_of(run_ids, folder, files) AS list_transform(
     coalesce(
-        nullif(list_filter(string_split(files, chr(10)), lambda f: is_asked(run_ids, split_part(f, '/', 2)[8:])), []),
+        nullif(list_filter(string_split(files, chr(10)), lambda f: is_requested(run_ids, split_part(f, '/', 2)[8:])), []),
         string_split(files, chr(10))[:1]
     ),
     lambda f: folder || '/' || f
@@ -36,20 +36,20 @@ CREATE OR REPLACE MACRO merged_files_of(run_ids, folder, files) AS list_transfor
 
 -- DuckDB skips row groups by their runs for an IN of constants and for a range, but not for a list. Unused positions
 -- repeat the first run; with more than 32 runs only the range is used.
-CREATE OR REPLACE MACRO nth_asked(run_ids, n) AS coalesce(run_ids[n], run_ids[1]);
-CREATE OR REPLACE MACRO is_named(run_ids, run_id) AS coalesce(len(run_ids), 33) > 32 OR run_id IN (
-    nth_asked(run_ids, 1), nth_asked(run_ids, 2), nth_asked(run_ids, 3), nth_asked(run_ids, 4),
-    nth_asked(run_ids, 5), nth_asked(run_ids, 6), nth_asked(run_ids, 7), nth_asked(run_ids, 8),
-    nth_asked(run_ids, 9), nth_asked(run_ids, 10), nth_asked(run_ids, 11), nth_asked(run_ids, 12),
-    nth_asked(run_ids, 13), nth_asked(run_ids, 14), nth_asked(run_ids, 15), nth_asked(run_ids, 16),
-    nth_asked(run_ids, 17), nth_asked(run_ids, 18), nth_asked(run_ids, 19), nth_asked(run_ids, 20),
-    nth_asked(run_ids, 21), nth_asked(run_ids, 22), nth_asked(run_ids, 23), nth_asked(run_ids, 24),
-    nth_asked(run_ids, 25), nth_asked(run_ids, 26), nth_asked(run_ids, 27), nth_asked(run_ids, 28),
-    nth_asked(run_ids, 29), nth_asked(run_ids, 30), nth_asked(run_ids, 31), nth_asked(run_ids, 32)
+CREATE OR REPLACE MACRO nth_run_id(run_ids, n) AS coalesce(run_ids[n], run_ids[1]);
+CREATE OR REPLACE MACRO is_among_requested(run_ids, run_id) AS coalesce(len(run_ids), 33) > 32 OR run_id IN (
+    nth_run_id(run_ids, 1), nth_run_id(run_ids, 2), nth_run_id(run_ids, 3), nth_run_id(run_ids, 4),
+    nth_run_id(run_ids, 5), nth_run_id(run_ids, 6), nth_run_id(run_ids, 7), nth_run_id(run_ids, 8),
+    nth_run_id(run_ids, 9), nth_run_id(run_ids, 10), nth_run_id(run_ids, 11), nth_run_id(run_ids, 12),
+    nth_run_id(run_ids, 13), nth_run_id(run_ids, 14), nth_run_id(run_ids, 15), nth_run_id(run_ids, 16),
+    nth_run_id(run_ids, 17), nth_run_id(run_ids, 18), nth_run_id(run_ids, 19), nth_run_id(run_ids, 20),
+    nth_run_id(run_ids, 21), nth_run_id(run_ids, 22), nth_run_id(run_ids, 23), nth_run_id(run_ids, 24),
+    nth_run_id(run_ids, 25), nth_run_id(run_ids, 26), nth_run_id(run_ids, 27), nth_run_id(run_ids, 28),
+    nth_run_id(run_ids, 29), nth_run_id(run_ids, 30), nth_run_id(run_ids, 31), nth_run_id(run_ids, 32)
 );
-CREATE OR REPLACE MACRO is_between_asked(run_ids, run_id) AS
+CREATE OR REPLACE MACRO is_in_requested_range(run_ids, run_id) AS
     run_id >= coalesce(list_min(run_ids), '') AND run_id <= coalesce(list_max(run_ids), chr(1114111))
-    AND is_named(run_ids, run_id);
+    AND is_among_requested(run_ids, run_id);
 
 CREATE OR REPLACE MACRO ratio(part, whole) AS part / nullif(whole, 0);
 
@@ -96,8 +96,8 @@ CREATE OR REPLACE MACRO is_too_soon(gap_s, usual_s) AS coalesce(gap_s < least(0.
 
 -- Why an interval must not be used for a rate; null: it may. `usual_s`: the median interval of the run.
 CREATE OR REPLACE MACRO is_silent(dt_s, usual_s) AS dt_s > greatest(5, 3 * usual_s);
-CREATE OR REPLACE MACRO break_reason(fell, dt_s, usual_s) AS CASE
-    WHEN fell THEN 'counter_reset'
+CREATE OR REPLACE MACRO break_reason(is_reset, dt_s, usual_s) AS CASE
+    WHEN is_reset THEN 'counter_reset'
     WHEN is_silent(dt_s, usual_s) THEN 'no_answer seconds=' || round(dt_s, 1)
 END;
 

@@ -4,13 +4,13 @@
 CREATE OR REPLACE MACRO not_negative(number) AS CASE WHEN number IS NOT NULL THEN greatest(0, number) END;
 
 CREATE OR REPLACE MACRO turns_of(run_ids) AS TABLE
-WITH recorded AS (
+WITH agent_requests AS (
     SELECT
         *, extra->>'$.prefix.session' AS session, extra->>'$.prefix.follows' AS follows,
         TRY_CAST(extra->>'$.cached_prompt_tokens' AS BIGINT) AS cached_tokens
     FROM requests_of(run_ids) WHERE json_exists(extra, '$.prefix')
-), followed AS (
-    SELECT run_id, request_id AS follows, sent_at, total_ms, prompt_tokens FROM recorded
+), earlier_requests AS (
+    SELECT run_id, request_id AS follows, sent_at, total_ms, prompt_tokens FROM agent_requests
 )
 SELECT
     run_id, turn.load_id, turn.session, turn.request_id, turn.follows, turn.sequence, turn.sent_at,
@@ -22,13 +22,13 @@ SELECT
     turn.prompt_tokens + turn.completion_tokens AS context_tokens,
     turn.completion_tokens, turn.draft_tokens, turn.accepted_tokens, turn.ttft_ms, turn.decode_ms, turn.total_ms,
     turn.finish_reason, turn.error_kind
-FROM recorded turn LEFT JOIN followed before USING (run_id, follows),
+FROM agent_requests turn LEFT JOIN earlier_requests before USING (run_id, follows),
     LATERAL (SELECT epoch(turn.sent_at) - epoch(before.sent_at) - coalesce(before.total_ms, 0) / 1000 AS pause_s);
 
 CREATE OR REPLACE VIEW turns AS FROM turns_of(NULL::VARCHAR[]);
 
 CREATE OR REPLACE MACRO prompt_parts_of(run_ids) AS TABLE
-WITH stored AS (
+WITH part_entries AS (
     SELECT
         run_id, load_id, request_id,
         unnest(map_entries(json_transform(
@@ -39,7 +39,7 @@ WITH stored AS (
 SELECT
     run_id, load_id, entry.key AS digest, entry.value.kind AS kind, entry.value.name AS name,
     entry.value.bytes AS bytes, entry.value.pieces AS pieces, request_id AS first_request_id
-FROM stored;
+FROM part_entries;
 
 CREATE OR REPLACE VIEW prompt_parts AS FROM prompt_parts_of(NULL::VARCHAR[]);
 

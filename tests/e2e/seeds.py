@@ -51,7 +51,7 @@ def seed_finished(data: Path, text: str = "An old run", log: str = "listening\n"
     return run_id
 
 
-def seed_courses(data: Path, seconds: int, names: dict[str, float]) -> list[str]:
+def seed_time_series(data: Path, seconds: int, names: dict[str, float]) -> list[str]:
     """Ended runs of so many seconds by name and tok/s, a look a second; one look in the middle is five times as fast.
 
     Names that end in a number, as "A #2", are repeats of one arm. Their GPU is throttled in the second quarter, and

@@ -25,7 +25,7 @@ KNOWN: dict[str, Callable[[Page], Locator]] = {
     "": lambda page: page.get_by_text("Links and changes"),
     "live": lambda page: page.locator(".lv-logs").filter(has_text="main loop exited"),
     "launch": command_box,
-    "compare": lambda page: first_light.courses(page),
+    "compare": lambda page: first_light.time_charts(page),
     "run": lambda page: page.locator(".pw-log"),
 }
 

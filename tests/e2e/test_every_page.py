@@ -15,7 +15,7 @@ from settings import Settings
 from storage.store import Store
 from tests.e2e.page_at_rest import expect_whole, visit
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
-from tests.e2e.seeds import seed_courses, seed_finished
+from tests.e2e.seeds import seed_finished, seed_time_series
 from tests.web.report_export.test_study_report import study_of_drafts
 from web.page_paths import PATHS
 
@@ -44,7 +44,7 @@ def ids() -> list[str]:
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
     data = tmp_path_factory.mktemp("pitwall") / "data"
-    ids += seed_courses(data, SECONDS, {"Arm A": 90.0, "Arm B": 100.0})
+    ids += seed_time_series(data, SECONDS, {"Arm A": 90.0, "Arm B": 100.0})
     ids.append(seed_finished(data, "A failed run", state=RunState.FAILED))
     store = Store.open(Settings(data_dir=data))
     store.save_study(study_of_drafts("study0", "Which number of drafts?").model_copy(update={"state": "paused"}))

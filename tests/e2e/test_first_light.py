@@ -46,7 +46,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     pitwall.end_everything()
 
 
-def courses(page: Page) -> Locator:
+def time_charts(page: Page) -> Locator:
     """Compare's charts over time, with their runs; each is drawn when it comes into sight."""
     return page.locator(".lv-charts:not(.lv-waiting)")
 
@@ -151,7 +151,7 @@ def test_compare_answers_three_arms_by_starts(page: Page, pitwall: Pitwall) -> N
     expect(page.locator(".pw-guard")).to_contain_text("speculative.method")
     for question in ["Stream speed", "Time to first token, one at a time, p50"]:
         expect(page.get_by_role("rowheader", name=question).first).to_be_visible()
-    expect(courses(page).first).to_be_visible()
+    expect(time_charts(page).first).to_be_visible()
     assert page.url.count("run=") == len(NAMES), "the address bar is the view"
 
 

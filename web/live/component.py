@@ -80,7 +80,7 @@ def show_run_charts(
     board = _board("live/run_charts.js", {run.id: colors[run.id] for run in runs})
     repeats = max(len(arm_runs) for arm_runs in runs_by_color.values()) if runs else 0
     quantiles = [quantile(0.975, df) for df in range(1, repeats)]  # for the bands over the runs of an arm
-    _component(key="courses", data={**board, "legend": legend, "charts": list(charts), "quantiles": quantiles})
+    _component(key="time-charts", data={**board, "legend": legend, "charts": list(charts), "quantiles": quantiles})
 
 
 def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:

@@ -258,7 +258,7 @@ def _time_of(row: ViewLine, run: Run) -> float | None:
 
 
 def _meta(run: Run, absent: dict[str, str], machine: str | None) -> LiveMeta:
-    started = with_logged_facts(run.config.model_dump(), run.told)
+    started = with_logged_facts(run.config.model_dump(), run.logged_facts)
     tokens = (started["speculative"] or {}).get("num_tokens")
     return LiveMeta(
         id=run.id,
@@ -290,7 +290,7 @@ def _absent(run: Run, errors: Mapping[str, str], log: LogEnd | None) -> dict[str
         reasons |= dict.fromkeys(GPU_SERIES, errors["gpu"])
     if "host" in errors:
         reasons |= dict.fromkeys(HOST_SERIES, errors["host"])
-    speculates = run.config.speculative or (run.told or {}).get("speculative_method")
+    speculates = run.config.speculative or (run.logged_facts or {}).get("speculative_method")
     if not speculates and run.kind == "launched":
         reasons["acceptance_length"] = "this run does not use speculative decoding"
     return reasons

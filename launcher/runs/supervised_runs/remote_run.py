@@ -64,7 +64,7 @@ class RemoteRun(LaunchedRun):
         if status.about and "host" not in provenance:
             machine = status.about.machine
             if machine.id != (own_id := machine_id()):  # else the host is this machine, which reports itself
-                self.deps.save_machine(replace(machine, told_by=own_id))
+                self.deps.save_machine(replace(machine, reported_by=own_id))
             frozen = {**status.about.provenance, **provenance}
             self._change(f"provenance on {self.run.on_host} recorded", machine_id=machine.id, provenance=frozen)
         if status.server and status.server.pid != self._server_pid:

@@ -60,7 +60,7 @@ COMMENT ON COLUMN runs.base_url IS 'address of the server';
 COMMENT ON COLUMN runs.log_path IS 'path of the server''s log';
 COMMENT ON COLUMN runs.config IS 'the whole config as JSON; secrets are ''<secret>''';
 COMMENT ON COLUMN runs.provenance IS 'image or package, model files, GPUs and host at its start, as JSON; null: not recorded';
-COMMENT ON COLUMN runs.told IS 'startup facts from its log, as JSON; null: none yet';
+COMMENT ON COLUMN runs.logged_facts IS 'startup facts from its log, as JSON; null: none yet';
 
 COMMENT ON VIEW engine_samples IS 'Rates of one interval (between two scrapes, or a log line''s own window) of one engine rank.';
 COMMENT ON COLUMN engine_samples.run_id IS 'the run''s id';
@@ -200,7 +200,7 @@ COMMENT ON COLUMN studies.answer IS 'winner, same, measured, unknown or failed; 
 COMMENT ON COLUMN studies.winner IS 'the best arm; null if there is none';
 COMMENT ON COLUMN studies.runs IS 'server starts so far';
 COMMENT ON COLUMN studies.plan IS 'arms, workload, margin and budget, as JSON';
-COMMENT ON COLUMN studies.told IS 'the whole answer as JSON: arms with ratios and intervals, and reasons';
+COMMENT ON COLUMN studies.full_answer IS 'the whole answer as JSON: arms with ratios and intervals, and reasons';
 
 COMMENT ON VIEW run_reports IS 'The lines of the list of runs for ended runs, computed in the background: the line of a run that has just ended follows later, and a run with unknown speed has a reason.';
 COMMENT ON COLUMN run_reports.run_id IS 'the run';

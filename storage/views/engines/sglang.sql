@@ -1,6 +1,6 @@
 -- SGLang only: its verify steps, its counters, and its decode lines.
 
-CREATE OR REPLACE MACRO sglang_scraped(looks) AS TABLE
+CREATE OR REPLACE MACRO sglang_intervals(interval_rows) AS TABLE
 SELECT
     decoded AS decode_tokens, dt_s AS decode_s, decoded AS printed_tokens, decoded AS step_tokens,
     CASE WHEN speculates THEN verified_drafts(decoded, accept_length_gauge) WHEN NOT speculates THEN decoded END AS steps,
@@ -17,7 +17,7 @@ SELECT
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions, broken),
     -- SGLang's draft tokens are those of a verify step: the most that one can yield.
     coalesce(broken, contradiction(decode_tokens, steps, NULL, num_tokens)) AS broken
-FROM query_table(looks) WHERE definition = 'sglang.counter';
+FROM query_table(interval_rows) WHERE definition = 'sglang.counter';
 
 -- A decode line covers the time since the previous decode line, including a prefill or a gap in between.
 CREATE OR REPLACE MACRO sglang_line_activity(kind, kind_before, broken, tokens) AS CASE

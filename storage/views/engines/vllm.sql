@@ -2,15 +2,15 @@
 
 -- A draft of k tokens yields at most k + 1; if the command is unknown, the counters per position give k. Without
 -- drafts, if a step usually yields one token (over at least ten scrapes), it always does.
-CREATE OR REPLACE MACRO vllm_scraped(looks) AS TABLE
-WITH own AS (
+CREATE OR REPLACE MACRO vllm_intervals(interval_rows) AS TABLE
+WITH vllm_rows AS (
     SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
-    FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter')
-), usual AS (
-    -- From the given rows, since reading `own` twice would copy all of its columns.
+    FROM query_table(interval_rows) WHERE definition IN ('vllm.counter', 'vllm.v0.counter')
+), usual_tokens AS (
+    -- From the given rows, since reading `vllm_rows` twice would copy all of its columns.
     SELECT run_id, CASE WHEN count(*) >= 10
         THEN median(ratio(generation, inter_token_count + first_tokens)) END AS usual_per_step
-    FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter') GROUP BY run_id
+    FROM query_table(interval_rows) WHERE definition IN ('vllm.counter', 'vllm.v0.counter') GROUP BY run_id
 )
 SELECT
     * EXCLUDE (broken, draftless, num_tokens, positions, usual_per_step),
@@ -31,7 +31,7 @@ FROM (
             WHEN inter_token_count IS NULL THEN 'no_step_counter'
             WHEN drafts IS NULL AND accepted IS NOT NULL THEN 'drafts_not_counted'
         END AS gap
-    FROM own JOIN usual USING (run_id)
+    FROM vllm_rows JOIN usual_tokens USING (run_id)
 );
 
 -- If no method is stated, vLLM derives it from the draft model's name, then from its files, which no command shows.

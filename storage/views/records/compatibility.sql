@@ -24,7 +24,7 @@ SELECT
     max(begun_at) AS last_started_at,
     list(run_id ORDER BY begun_at, run_id) AS evidence_run_ids
 FROM (SELECT *, coalesce(started_at, created_at) AS begun_at FROM runs)
-WHERE kind = 'launched' AND (ready_at IS NOT NULL OR state = 'failed') AND is_asked(run_ids, run_id)
+WHERE kind = 'launched' AND (ready_at IS NOT NULL OR state = 'failed') AND is_requested(run_ids, run_id)
 GROUP BY ALL;
 
 CREATE OR REPLACE VIEW compatibility AS FROM compatibility_of(NULL::VARCHAR[]);

@@ -1,6 +1,6 @@
 -- People's notes on runs, in the newest version.
 CREATE OR REPLACE MACRO run_notes_of(run_ids) AS TABLE
-FROM raw.run_notes WHERE is_asked(run_ids, run_id)
+FROM raw.run_notes WHERE is_requested(run_ids, run_id)
 QUALIFY version = max(version) OVER (PARTITION BY run_id);
 
 CREATE OR REPLACE VIEW run_notes AS FROM run_notes_of(NULL::VARCHAR[]);

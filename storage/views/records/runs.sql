@@ -14,7 +14,7 @@ CREATE OR REPLACE VIEW runs AS
 SELECT
     id AS run_id, name, kind, state, shown_state_of(state, kind, started_at, ended_at) AS shown_state, phase,
     c.engine AS engine,
-    coalesce(told->>'$.engine_version', c.engine_version, package_version(provenance)) AS engine_version,
+    coalesce(logged_facts->>'$.engine_version', c.engine_version, package_version(provenance)) AS engine_version,
     c.launcher AS launcher,
     c.image AS image,
     c.model AS model,
@@ -36,9 +36,9 @@ SELECT
     c.reasoning_parser AS reasoning_parser,
     list_sort(list_transform(map_entries(c.env), lambda one: concat(one.key, '=', one.value))) AS environment,
     c.unknown_flags AS other_flags,
-    speculation_of(c, (told->>'$.speculative_method') IS NOT NULL) AS speculates,
+    speculation_of(c, (logged_facts->>'$.speculative_method') IS NOT NULL) AS speculates,
     coalesce(
-        told->>'$.speculative_method', c.speculative.method,
+        logged_facts->>'$.speculative_method', c.speculative.method,
         engine_speculative_method(c.engine, c.speculative.model)
     ) AS speculative_method,
     CASE
@@ -48,7 +48,7 @@ SELECT
         ELSE 'no_speculation_configured'
     END AS speculative_method_reason,
     c.speculative.model AS speculative_model,
-    coalesce(c.speculative.num_tokens, (told->>'$.speculative_num_tokens')::BIGINT) AS speculative_num_tokens,
+    coalesce(c.speculative.num_tokens, (logged_facts->>'$.speculative_num_tokens')::BIGINT) AS speculative_num_tokens,
     fingerprint,
     workload->>'$.name' AS workload,
     coalesce(later_workloads->>'$[*].name', []) AS later_workloads,
@@ -57,7 +57,7 @@ SELECT
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
     CASE WHEN kind = 'launched' THEN time_to_ready_s END AS startup_s,
-    pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, told
+    pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, logged_facts
 FROM (SELECT *, config_fields(config) AS c FROM raw.runs);
 
 CREATE OR REPLACE VIEW metric_definitions AS FROM raw.metric_definitions;
@@ -68,7 +68,7 @@ SELECT
     answer->>'$.answer' AS answer,
     answer->>'$.winner' AS winner,
     (answer->>'$.runs')::BIGINT AS runs,
-    plan, answer AS told
+    plan, answer AS full_answer
 FROM raw.studies;
 
 CREATE OR REPLACE VIEW run_reports AS FROM raw.run_reports WHERE formulas <> '';

@@ -14,7 +14,7 @@ from storage.store import Store
 from tests.accessibility import broken_at_each_size
 from tests.e2e.page_at_rest import expect_whole, press, visit, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
-from tests.e2e.seeds import seed_courses, seed_finished, seed_many
+from tests.e2e.seeds import seed_finished, seed_many, seed_time_series
 from tests.web.report_export.test_study_report import study_of_drafts
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(900)]
@@ -31,9 +31,9 @@ def ids() -> list[str]:
 
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
-    """Up, with runs of several arms and loads, eight that have courses, a failed one and a study."""
+    """Up, with runs of several arms and loads, eight that have charts over time, a failed one and a study."""
     data = tmp_path_factory.mktemp("pitwall") / "data"
-    ids += seed_courses(data, SECONDS, {name: 90.0 + 10 * at for at, name in enumerate(EIGHT)})
+    ids += seed_time_series(data, SECONDS, {name: 90.0 + 10 * at for at, name in enumerate(EIGHT)})
     ids.append(seed_finished(data, "A failed run", state=RunState.FAILED))
     seed_many(data)
     store = Store.open(Settings(data_dir=data))

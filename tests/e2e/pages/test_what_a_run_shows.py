@@ -19,7 +19,7 @@ from settings import Settings
 from storage.store import Store
 from tests.e2e.page_at_rest import expect_whole, visit
 from tests.e2e.pitwall_process import ROOT, Pitwall, running_pitwall
-from tests.e2e.seeds import BEGAN, seed_courses, seed_finished
+from tests.e2e.seeds import BEGAN, seed_finished, seed_time_series
 from tests.web.guided_demo.test_tour import demo_run
 from tests.web.live.test_live_reader import positions
 from web.guided_demo.pace import FEWEST_TOKENS, FULL_TOKENS
@@ -68,7 +68,7 @@ def ids() -> Ids:
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: Ids) -> Iterator[Pitwall]:
     """Up, its queue on hold, with runs that have ended and a demo of which one start waits."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("pitwall") / "data")
-    eight = seed_courses(settings.data_dir, 120, {name: 90.0 + 10 * at for at, name in enumerate(EIGHT)})
+    eight = seed_time_series(settings.data_dir, 120, {name: 90.0 + 10 * at for at, name in enumerate(EIGHT)})
     ids |= dict(zip(EIGHT, eight, strict=True))
     ids["failed"] = seed_finished(settings.data_dir, "Was killed", cause=CAUSE, note=None)
     RunQueue(settings.runs_dir, lambda task: task()).hold(True)

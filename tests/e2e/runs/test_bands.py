@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
-from tests.e2e.seeds import seed_courses
+from tests.e2e.seeds import seed_time_series
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
 NAMES = {"Twice #1": 100.0, "Twice #2": 110.0, "Once": 160.0}
@@ -23,7 +23,7 @@ def ids() -> list[str]:
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
     data = tmp_path_factory.mktemp("pitwall") / "data"
-    ids += seed_courses(data, 600, NAMES)
+    ids += seed_time_series(data, 600, NAMES)
     with running_pitwall(data) as pitwall:
         yield pitwall
 

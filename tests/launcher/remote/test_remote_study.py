@@ -64,7 +64,7 @@ def test_remote_arm_differs_from_the_local_arm(tmp_path: Path, box: Box) -> None
         ("here", False, "finished"),
         ("there", True, "finished"),
     }
-    noted = f"SELECT told_by FROM raw.machines WHERE id = '{ANOTHER}'"
+    noted = f"SELECT reported_by FROM raw.machines WHERE id = '{ANOTHER}'"
     assert rows(data, noted) == [(machine_id(),)], "what is told of it is not its own word"
     assert not list(box.shims.glob("*/server.log")), "what is over is tidied up there"
 

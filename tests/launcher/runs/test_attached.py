@@ -63,13 +63,13 @@ def test_attached_run_keeps_log_facts_no_phase(
         supervisor.note_fact(run.id, key, value)
     started = store.run(run.id)
     assert started and started.phase == "loading weights"
-    assert started.told == {"engine_version": "0.21.0", "speculative_method": "mtp"}
+    assert started.logged_facts == {"engine_version": "0.21.0", "speculative_method": "mtp"}
     is_ready.set()
     ready = wait_for_state(store, run.id, RunState.READY)
-    assert (ready.phase, ready.told) == (None, started.told)
+    assert (ready.phase, ready.logged_facts) == (None, started.logged_facts)
     supervisor.note_fact(run.id, "num_spec_tokens", 3)
     after = store.run(run.id)
-    assert after and after.told and after.told["speculative_num_tokens"] == 3
+    assert after and after.logged_facts and after.logged_facts["speculative_num_tokens"] == 3
     assert after.config.speculative is None, "what was asked stays what was asked"
 
 

@@ -136,8 +136,8 @@ def test_kept_report_and_drawing_equal_fresh(store: Store, files: ReportFiles, r
 def _expect_same(one: ChartData, other: ChartData) -> None:
     assert replace(one, series={}) == replace(other, series={})
     assert list(one.series) == list(other.series)
-    for name, course in one.series.items():
-        assert _columns(course) == _columns(other.series[name])
+    for name, series in one.series.items():
+        assert _columns(series) == _columns(other.series[name])
 
 
 def _columns(course: TimeSeries) -> list[tuple[str, bytes] | None]:

@@ -85,8 +85,15 @@ GPUS = '[{"index": 0}]'
 @pytest.mark.parametrize("is_told_late", [True, *wide_params(False)], ids=["others-later", "itself-later"])
 def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told_late: bool) -> None:
     lake, records, copies = Versions(), LakeRecords(definitions), RunCopies(definitions)
-    itself = {"told_by": "m1", "owner": "its", "url": "https://m1.example", "gpus": GPUS, "cpu": None}
-    other = {"told_by": "m2", "owner": "other", "url": None, "gpus": "[]", "gpus_reason": "no driver", "cpu": "a CPU"}
+    itself = {"reported_by": "m1", "owner": "its", "url": "https://m1.example", "gpus": GPUS, "cpu": None}
+    other = {
+        "reported_by": "m2",
+        "owner": "other",
+        "url": None,
+        "gpus": "[]",
+        "gpus_reason": "no driver",
+        "cpu": "a CPU",
+    }
     for version, told in enumerate((itself, other) if is_told_late else (other, itself), 1):
         lake.ship("machines", version, id="m1", host_name=told["owner"], seen_at=NOW, **told)
     records.renew(lake)  # type: ignore[arg-type]

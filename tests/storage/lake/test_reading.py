@@ -120,9 +120,9 @@ def test_lists_are_of_all_machines_or_of_one(boxes: Boxes, config: LakeConfig) -
 
 def test_machine_facts_beat_later_launchers(boxes: Boxes, config: LakeConfig) -> None:
     one, two = boxes("one"), boxes("two")
-    itself = replace(this_machine(), id="m-two", told_by="m-two", url="https://two.example", cpu="its CPU")
+    itself = replace(this_machine(), id="m-two", reported_by="m-two", url="https://two.example", cpu="its CPU")
     two.store.save_machine(itself).result()
-    one.store.save_machine(replace(itself, told_by="m-one", url=None, cpu="another CPU")).result()
+    one.store.save_machine(replace(itself, reported_by="m-one", url=None, cpu="another CPU")).result()
     for box in (two, one):
         box.seal()
         box.ship()

@@ -16,8 +16,8 @@ ARGV = ("vllm", "serve", "m")
 
 def row(store: Store, config: Config, **run: Any) -> dict[str, Any]:
     store.save_run(Run(id="r1", name="r1", color=0, config=config, machine_id="m", created_at=NOW, **run))
-    (told,) = store.query("FROM runs").to_pylist()
-    return dict(told)
+    (record,) = store.query("FROM runs").to_pylist()
+    return dict(record)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def row(store: Store, config: Config, **run: Any) -> dict[str, Any]:
         (Config(engine="vllm"), {"provenance": {"package": "vllm 0.21.0"}}, "0.21.0"),
         (Config(engine="vllm"), {"provenance": {"package": None}}, None),
         (Config(engine="vllm", engine_version="0.20"), {"provenance": {"package": "vllm 0.21.0"}}, "0.20"),
-        (Config(engine="vllm", engine_version="0.20"), {"told": {"engine_version": "0.20.2"}}, "0.20.2"),
+        (Config(engine="vllm", engine_version="0.20"), {"logged_facts": {"engine_version": "0.20.2"}}, "0.20.2"),
     ],
 )
 def test_version_from_log_config_then_package(
@@ -37,7 +37,7 @@ def test_version_from_log_config_then_package(
 
 
 @pytest.mark.parametrize(
-    ("speculation", "told", "method", "reason"),
+    ("speculation", "logged_facts", "method", "reason"),
     [
         (Speculation(method="mtp"), None, "mtp", None),
         (Speculation(model="org/d", num_tokens=4), {"speculative_method": "draft_model"}, "draft_model", None),
@@ -49,9 +49,13 @@ def test_version_from_log_config_then_package(
     ],
 )
 def test_no_method_stated_is_not_no_speculation(
-    store: Store, speculation: Speculation | None, told: dict[str, Any] | None, method: str | None, reason: str | None
+    store: Store,
+    speculation: Speculation | None,
+    logged_facts: dict[str, Any] | None,
+    method: str | None,
+    reason: str | None,
 ) -> None:
-    found = row(store, Config(engine="vllm", argv=ARGV, speculative=speculation), told=told)
+    found = row(store, Config(engine="vllm", argv=ARGV, speculative=speculation), logged_facts=logged_facts)
     assert found["speculates"] is (speculation is not None)
     assert found["speculative_method"] == method
     assert (found["speculative_method_reason"] or "").startswith(reason or "")
@@ -69,7 +73,7 @@ def test_watched_log_reveals_speculation(store: Store) -> None:
               created_at=NOW)  # fmt: skip
     for key, value in (("speculative_method", "mtp"), ("num_spec_tokens", 3), ("weights_load_s", 9.0)):
         run = run.with_fact(key, value)
-    assert run.told == {"speculative_method": "mtp", "speculative_num_tokens": 3}
+    assert run.logged_facts == {"speculative_method": "mtp", "speculative_num_tokens": 3}
     assert run.with_fact("num_spec_tokens", 3) is run
     store.save_run(run)
     (found,) = store.query("SELECT speculates, speculative_method, speculative_num_tokens FROM runs").to_pylist()

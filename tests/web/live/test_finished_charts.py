@@ -60,13 +60,13 @@ def measured(store: Store, seconds: int, state: RunState) -> None:
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.FINISHED])
-def test_a_snapshot_and_the_courses_are_thinned(store: Store, state: RunState) -> None:
+def test_a_snapshot_and_its_series_are_thinned(store: Store, state: RunState) -> None:
     measured(store, 3000, state)
     reader = StoreReader(lambda: store)
     (snapshot,) = reader.snapshots(["r1"]).values()
-    (course,) = reader.chart_parts(["r1"]).values()
+    (charts,) = reader.chart_parts(["r1"]).values()
     assert len(snapshot["series"]["decode_tps"]["t"]) <= 603
-    assert 603 < len(course["series"]["decode_tps"]["t"]) <= 1003
+    assert 603 < len(charts["series"]["decode_tps"]["t"]) <= 1003
     began = T0 + timedelta(seconds=100)
     assert len(reader.interval_series("r1", began, began + timedelta(seconds=500))["decode_tps"]["t"]) == 500
 

@@ -1,4 +1,4 @@
-"""A course over time, thinned and told."""
+"""A series over time, thinned and in the form of the protocol."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def test_every_column_of_a_million_points_keeps_its_extremes_at_each_zoom_level(
 
 
 def test_a_short_course_stays_as_it_is() -> None:
-    course = TimeSeries(np.array([1.0, 2.0]), np.array([np.nan, 3.0]))
-    assert course.thinned(600) is course
-    assert course.to_protocol() == {"t": [1.0, 2.0], "v": [None, 3.0]}
+    time_series = TimeSeries(np.array([1.0, 2.0]), np.array([np.nan, 3.0]))
+    assert time_series.thinned(600) is time_series
+    assert time_series.to_protocol() == {"t": [1.0, 2.0], "v": [None, 3.0]}
 
 
 def test_exclusion_below_a_bucket_is_brief() -> None:
     excluded = np.zeros(10_000, dtype=np.bool_)
     excluded[3000:3020], excluded[6000:6100] = True, True
-    course = TimeSeries(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
-    series = course.thinned(600).to_protocol()
+    time_series = TimeSeries(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
+    series = time_series.thinned(600).to_protocol()
     codes = dict(zip(series["t"], series["excluded"], strict=True))
     assert {codes[at] for at in codes if 3000 <= at < 3020} == {2}
     assert {codes[at] for at in codes if 6000 <= at < 6100} == {1}
     assert sum(codes.values()) == sum(2 if at < 4000 else 1 for at in codes if excluded[int(at)])
-    assert course.to_protocol()["excluded"] == excluded.astype(int).tolist()
+    assert time_series.to_protocol()["excluded"] == excluded.astype(int).tolist()
 
 
 def test_brief_exclusion_stays_after_thinning() -> None:
     excluded = np.zeros(10_000, dtype=np.bool_)
     excluded[3000:3010] = True
-    course = TimeSeries(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
-    assert 2 in course.thinned(1000).thinned(600).to_protocol()["excluded"]
+    time_series = TimeSeries(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
+    assert 2 in time_series.thinned(1000).thinned(600).to_protocol()["excluded"]
 
 
 def test_thinned_means_cover_all_samples() -> None:
@@ -73,8 +73,8 @@ def test_thinned_means_cover_all_samples() -> None:
     skewed[40_000:40_100] = np.nan
     excluded = np.zeros(len(skewed), dtype=np.bool_)
     excluded[10_000:11_003] = True
-    course = TimeSeries(np.arange(float(len(skewed))), skewed, excluded)
-    for short in (course.thinned(1000), course.thinned(1000).thinned(600)):
+    time_series = TimeSeries(np.arange(float(len(skewed))), skewed, excluded)
+    for short in (time_series.thinned(1000), time_series.thinned(1000).thinned(600)):
         held = short.bucket_stats
         assert held is not None and short.excluded is not None
         known = ~np.isnan(short.v)

@@ -18,16 +18,16 @@ RUN = Run(id="r1", name="fp8", color=0, machine_id="m", created_at=NOW, started_
 
 @pytest.fixture
 def told(store: Store) -> Store:
-    """A run whose log warns twice a second, a failure among it; its course is five events."""
-    course = [
+    """A run whose log warns twice a second, a failure among it; its own story is five events."""
+    milestones = [
         (0, "state", "starting"),
         (1, "phase", "loading"),
         (2, "state", "ready"),
         (30, "failure", "out of memory"),
     ]
-    course += [(40, "workload", "five-prompts ended"), (41, "state", "failed")]
+    milestones += [(40, "workload", "five-prompts ended"), (41, "state", "failed")]
     warned = [(n / 2, "warning", f"warning {n}") for n in range(80)]
-    rows = [*course, *warned, (1, "startup", "a start-up fact")]
+    rows = [*milestones, *warned, (1, "startup", "a start-up fact")]
     store.save_run(RUN)
     store.write(Batch(tuple(Event("r1", NOW + timedelta(seconds=at), kind, text) for at, kind, text in rows))).result()
     return store

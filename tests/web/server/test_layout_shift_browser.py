@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Route, expect
 from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import waiting_for_ever
 from tests.e2e.pitwall_process import Pitwall
-from tests.e2e.seeds import seed_courses
+from tests.e2e.seeds import seed_time_series
 from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
@@ -35,7 +35,7 @@ def runs() -> list[str]:
 @pytest.fixture(scope="module")
 def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterator[Pitwall]:
     pitwall = Pitwall(tmp_path_factory.mktemp("pitwall") / "data", free_ports(1)[0])
-    runs += seed_courses(pitwall.data, 120, {"A": 100.0, "A #2": 101.0, "B": 150.0, "B #2": 151.0})
+    runs += seed_time_series(pitwall.data, 120, {"A": 100.0, "A #2": 101.0, "B": 150.0, "B #2": 151.0})
     pitwall.start()
     yield pitwall
     pitwall.end_everything()

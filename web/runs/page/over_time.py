@@ -28,4 +28,4 @@ def over_time(store: Queryable, report: RunReport) -> None:
 
 def _has_points(store: Queryable, run_id: str) -> bool:
     points = PointReader().read(store, {run_id: StartTimes()})[run_id]
-    return any(np.isfinite(course.v).any() for course in time_series_of(points).values())
+    return any(np.isfinite(series.v).any() for series in time_series_of(points).values())

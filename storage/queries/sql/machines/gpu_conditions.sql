@@ -7,7 +7,7 @@ WITH stretches AS (
     SELECT unnest(range(len($run_ids))) AS stretch, unnest($run_ids) AS run_id,
         unnest($began_at::TIMESTAMPTZ[]) AS began_at, unnest($ended_at::TIMESTAMPTZ[]) AS ended_at
 ),
-chosen AS (
+samples_in_window AS (
     SELECT *,
         arg_min(ts, abs(epoch(ts) - epoch(began_at))) OVER of_gpu AS first_at,
         arg_min(ts, abs(epoch(ts) - epoch(ended_at))) OVER of_gpu AS last_at
@@ -17,11 +17,11 @@ chosen AS (
 ),
 steps AS (
     SELECT *, ts BETWEEN first_at AND last_at AS is_in,
-        energy_j_total - lag(energy_j_total) OVER before AS counted_j,
-        (power_w + lag(power_w) OVER before) / 2 * (mono_s - lag(mono_s) OVER before) AS drawn_j,
-        epoch(ts) - epoch(lag(ts) OVER before) AS step_s,
-        greatest(epoch(least(ts, ended_at)) - epoch(greatest(lag(ts) OVER before, began_at)), 0) AS within_s
-    FROM chosen WINDOW before AS (PARTITION BY stretch, machine_id, gpu_index ORDER BY ts)
+        energy_j_total - lag(energy_j_total) OVER by_time AS counted_j,
+        (power_w + lag(power_w) OVER by_time) / 2 * (mono_s - lag(mono_s) OVER by_time) AS drawn_j,
+        epoch(ts) - epoch(lag(ts) OVER by_time) AS step_s,
+        greatest(epoch(least(ts, ended_at)) - epoch(greatest(lag(ts) OVER by_time, began_at)), 0) AS within_s
+    FROM samples_in_window WINDOW by_time AS (PARTITION BY stretch, machine_id, gpu_index ORDER BY ts)
 ),
 shares AS (
     SELECT *, CASE WHEN within_s > 0 THEN within_s / step_s END AS share FROM steps

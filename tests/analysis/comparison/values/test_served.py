@@ -113,7 +113,7 @@ def test_version_from_log_config_and_package() -> None:
     packaged = launched({"package": "vllm 0.33.0"})
     assert engine_version(packaged) == "0.33.0" and engine_version(launched()) is None
     assert engine_version(launched({"package": "vllm 0.33.0"}, engine_version="0.34")) == "0.34"
-    logged = packaged.model_copy(update={"told": {"engine_version": "0.35"}})
+    logged = packaged.model_copy(update={"logged_facts": {"engine_version": "0.35"}})
     assert engine_version(logged) == "0.35", "what serves says it itself"
 
 

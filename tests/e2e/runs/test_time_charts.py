@@ -15,7 +15,7 @@ from tests.accessibility import broken_at_each_size
 from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import press, visit
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
-from tests.e2e.seeds import BEGAN, seed_courses
+from tests.e2e.seeds import BEGAN, seed_time_series
 from tests.saved_charts import saved_chart
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
@@ -45,7 +45,7 @@ def ids() -> list[str]:
 def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterator[Pitwall]:
     """Up, with two runs of an hour that were looked at every second."""
     data = tmp_path_factory.mktemp("pitwall") / "data"
-    ids += seed_courses(data, SECONDS, {SLOW: 100.0, FAST: 160.0})
+    ids += seed_time_series(data, SECONDS, {SLOW: 100.0, FAST: 160.0})
     with running_pitwall(data) as pitwall:
         yield pitwall
 
