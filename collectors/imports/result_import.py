@@ -92,8 +92,8 @@ class ResultImporter:
             return reader is not None
         if has_benchmark(source.head) or has_benchmark(source.tail):
             return True  # the engine's own messages around it make no server's log of it
-        if is_of_client(source.head) or compares_excerpts(source.head):
-            return has_figures(source.head) or has_timings(source.head)
+        if is_of_client(source.head) or (has_timings(source.head) and compares_excerpts(source.head)):
+            return True
         words = without_quoted_logs(source.head)
         if words is not None:
             return TEXTS.recognise(words) and not is_log(words)
