@@ -13,6 +13,8 @@ _FENCED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
+MAX_EXCERPT_LINES = 12
+
 
 def writes_lines(engine: Engine | None, parts: Iterable[bytes]) -> bool:
     """Return whether an engine wrote a line of a text: one with a time or a sample. Quoted lines have no time."""
@@ -26,6 +28,13 @@ def writes_lines(engine: Engine | None, parts: Iterable[bytes]) -> bool:
 def is_log(text: str) -> bool:
     """Return whether an engine wrote a line of a text."""
     return writes_lines(first_match(ENGINES, text), [text.encode()])
+
+
+def compares_excerpts(text: str) -> bool:
+    """Return whether a text quotes several short passages and none that is longer: its words tell them apart."""
+    quotations = [match["quoted"] for match in _FENCED.finditer(text)]
+    are_short = all(quoted.count("\n") <= MAX_EXCERPT_LINES for quoted in quotations)
+    return len(quotations) > 1 and are_short and not is_log(_FENCED.sub("", text))
 
 
 def without_quoted_logs(text: str) -> str | None:

@@ -14,10 +14,11 @@ from typing import NamedTuple, Protocol
 
 from collectors.imports.log_file import ImportRefusedError, ReportProgress
 from collectors.imports.log_import import ImportOptions, ImportResult
-from collectors.imports.quoted_logs import is_log, without_quoted_logs, writes_lines
+from collectors.imports.quoted_logs import compares_excerpts, is_log, without_quoted_logs, writes_lines
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
 from collectors.imports.results.prose.document import has_benchmark, has_figures
+from collectors.imports.results.prose.llama_timings import has_timings, is_of_client
 from collectors.imports.results.readers import RECORDS, TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
@@ -80,8 +81,8 @@ class ResultImporter:
     def recognises(self, path: Path, shown_name: str) -> bool:
         """Return whether a file is a tool's result; a log is not, even if it contains tables.
 
-        A text that quotes logs between its own words is none. A text of lines alone, which names an engine, is a result
-        if they state speeds.
+        A text that quotes logs between its own words is none, unless it compares short excerpts. A text of lines alone,
+        which names an engine, is a result if they state speeds.
         """
         source = ResultFile(path, shown_name)
         reader = reader_of(source)
@@ -91,6 +92,8 @@ class ResultImporter:
             return reader is not None
         if has_benchmark(source.head) or has_benchmark(source.tail):
             return True  # the engine's own messages around it make no server's log of it
+        if is_of_client(source.head) or (has_timings(source.head) and compares_excerpts(source.head)):
+            return True
         words = without_quoted_logs(source.head)
         if words is not None:
             return TEXTS.recognise(words) and not is_log(words)

@@ -51,6 +51,8 @@ PRINTED_FORMATS = tuple(
         perf_analyzer.TOOL,
         "lighteval",
         evalplus.TOOL,
+        "chats and runtimes (MLX, LM Studio, KoboldCpp, ExLlamaV2, OpenVINO and ONNX Runtime GenAI, ExecuTorch ...)",
+        "testers of HTTP servers (oha, hey, wrk, ApacheBench, autocannon)",
     )
 )
 RESULT_FORMATS = ", ".join(

@@ -22,6 +22,7 @@ from collectors.imports.results.tools import (
     llm_load_test,
     llmperf,
     lm_eval,
+    lm_studio,
     lmdeploy,
     locust,
     mlperf,
@@ -31,6 +32,7 @@ from collectors.imports.results.tools import (
     pytorch_records,
     serving,
     sglang_records,
+    small_csv,
     startup_bench,
     trtllm_bench,
     vegeta,
@@ -54,5 +56,5 @@ READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, llama_bench,
     batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
     k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
-    ollama_response, sglang_records, startup_bench, lmdeploy,
+    ollama_response, sglang_records, startup_bench, lmdeploy, lm_studio, small_csv,
 )  # fmt: skip

@@ -48,7 +48,7 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ),
         (
             "Prompt: 300 tokens, 900.5 tokens-per-sec\nGeneration: 99 tokens, 51.5 tokens-per-sec",
-            [("prompt_tps", "stated", 900.5), ("output_tps", "stated", 51.5)],
+            [("prompt_tps", "stated", 900.5), ("decode_tps", "stated", 51.5)],
         ),
         ("Decode reaches 50+ tok/s, TPOT stays under 20 ms.", [("output_tps", "min", 50.0), ("tpot_ms", "max", 20.0)]),
         ("Generation went from 45 to 30 tok/s.", [("output_tps", "min", 30.0), ("output_tps", "max", 45.0)]),

@@ -176,8 +176,8 @@ def test_timings_of_koboldcpp(tmp_path: Path) -> None:
         "CtxLimit:7980/32768, Amt:198/512, Init:0.00s, Process:10.5s (712.5T/s), Generate:25.25s (7.75T/s), Total:36s\n"
     )
     assert figures_of(tmp_path, line) == [
-        ("prompt_tps", "stated", 712.5), ("prompt_ms", "stated", 10500.0), ("decode_tps", "stated", 7.75),
-        ("decode_ms", "stated", 25250.0),
+        ("prompt_ms", "stated", 10500.0), ("prompt_tps", "stated", 712.5), ("decode_ms", "stated", 25250.0),
+        ("decode_tps", "stated", 7.75), ("e2e_ms", "stated", 36000.0),
     ]  # fmt: skip
     report = (
         "ProcessingTime: 9.5s\nProcessingSpeed: 406.75T/s\nGenerationTime: 26.5s\nGenerationSpeed: 3.75T/s\n"

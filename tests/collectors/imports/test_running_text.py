@@ -134,10 +134,10 @@ def test_koboldcpps_timings_are_speeds_of_prompt_and_answer(tmp_path: Path) -> N
         "CtxLimit:1/4096, Process:1.00s (410.00T/s), Generate:0.00s (3.0ms/T = 333.33T/s), Total:1.00s\n"
     )
     assert figures_of(tmp_path, text) == [
-        ("prompt_tps", "stated", 420.0), ("prompt_ms", "stated", 500.0),
-        ("decode_tps", "stated", 20.0), ("decode_ms", "stated", 4500.0),
-        ("e2e_tps", "stated", 18.0), ("e2e_ms", "stated", 5000.0),
-        ("prompt_tps", "stated", 410.0), ("prompt_ms", "stated", 1000.0),
+        ("prompt_ms", "stated", 500.0), ("prompt_tps", "stated", 420.0),
+        ("decode_ms", "stated", 4500.0), ("decode_tps", "stated", 20.0),
+        ("e2e_ms", "stated", 5000.0), ("e2e_tps", "stated", 18.0),
+        ("prompt_ms", "stated", 1000.0), ("prompt_tps", "stated", 410.0),
     ]  # fmt: skip
 
 

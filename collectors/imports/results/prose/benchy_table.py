@@ -30,10 +30,9 @@ CELL = re.compile(r"(?P<mean>\d{1,12}(?:\.\d{1,6})?) ± (?P<spread>\d{1,12}(?:\.
 
 
 def is_benchy(table: Table) -> bool:
-    """Return whether a table has llama-benchy's columns."""
-    return (
-        table.heads[:2] == ["model", "test"] and len(table.heads) > 2 and set(table.heads[2:]) <= COLUMN_METRICS.keys()
-    )
+    """Return whether a table has llama-benchy's columns; the first three alone are llama-bench's, shortened."""
+    columns = set(table.heads[2:])
+    return table.heads[:2] == ["model", "test"] and columns <= COLUMN_METRICS.keys() and not columns <= {"t/s"}
 
 
 def has_printed_table(head: str) -> bool:

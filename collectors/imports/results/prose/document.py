@@ -26,6 +26,7 @@ from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.heads import with_unit_of_latencies
 from collectors.imports.results.prose.html_tables import read_html_tables
+from collectors.imports.results.prose.interrupted_tables import with_whole_tables
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
     add_figure,
@@ -36,7 +37,7 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
-from collectors.imports.results.prose.llama_timings import add_llama_timings
+from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
@@ -53,6 +54,7 @@ from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
+    answer_lines,
     batch_server,
     evalplus,
     evalscope_console,
@@ -95,8 +97,8 @@ class PrintedReader(Protocol):
 
 
 PRINTED: tuple[PrintedReader, ...] = (
-    printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
-    sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
+    printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, answer_lines, lm_eval_table, lm_eval_dict,
+    evalplus, sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
     evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker,
 )  # fmt: skip
@@ -113,6 +115,7 @@ def recognise(head: str) -> bool:
         has_benchmark(unmarked)
         or states_result(unmarked)
         or has_figures(unmarked)
+        or has_timings(unmarked)
         or bool(read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
     )
 
@@ -154,7 +157,7 @@ def has_benchmark(head: str) -> bool:
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
-    text = with_units(without_thousands_points(without_line_marks(source.text())))
+    text = with_whole_tables(with_units(without_thousands_points(without_line_marks(source.text()))))
     if len(text) > MAX_CHARS:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."

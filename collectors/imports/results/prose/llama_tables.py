@@ -11,7 +11,7 @@ from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.tables import Table, cells_of
 from collectors.imports.results.tools import batched_bench
 from collectors.imports.results.tools.llama_bench import BenchTest, loads_of_tests
-from collectors.imports.results.tools.printed_block import heading_params
+from collectors.imports.results.tools.printed_block import command_among, heading_params, model_of
 from domain import JsonValue
 
 SETTINGS = {  # head of a column -> name in llama-bench's CSV
@@ -20,9 +20,13 @@ SETTINGS = {  # head of a column -> name in llama-bench's CSV
     "ts": "tensor_split", "ot": "tensor_buft_overrides", "mmap": "use_mmap", "dio": "use_direct_io",
     "embd": "embeddings", "nkvo": "no_kv_offload", "nopo": "no_op_offload", "ncmoe": "n_cpu_moe", "dev": "devices",
     "nohost": "no_host",
+    "noh": "no_host", "lm": "load_mode", "fitt": "fit_target", "fitc": "fit_min_ctx", "mla": "mla_attn",
+    "amb": "attn_max_batch", "fmoe": "fused_moe", "rtr": "repack", "gr": "reuse", "ger": "grouped_er",
 }  # fmt: skip
 SETTING_HEAD = re.compile(r"[\w-]{1,24}")
-TEST = re.compile(r"(?:pp ?(?P<pp>\d{1,9}))?\+?(?:tg ?(?P<tg>\d{1,9}))?(?: ?@ ?d(?P<depth>\d{1,9}))?")
+TEST = re.compile(  # 'tg128@pp512': after a prompt that is not timed
+    r"(?:pp ?(?P<pp>\d{1,9}))?\+?(?:tg ?(?P<tg>\d{1,9}))?(?: ?@ ?(?:d|pp)(?P<depth>\d{1,9}))?"
+)
 SPEED = re.compile(
     r"(?P<tps>\d{1,12}(?:\.\d{1,9})?)(?: ?(?:±|┬▒|Â±|\+/-|\+-|\ufffd{1,2}) ?(?P<sd>\d{1,12}(?:\.\d{1,9})?))?"
 )
@@ -37,9 +41,10 @@ DEVICES = (
 )
 MODEL_FILE = re.compile(r"llama_model_loader: loaded meta data .{1,120} from (?P<path>.{1,400}?) \(version ")
 BENCH_CONFIG = re.compile(r"\w{1,40}: (?P<settings>n_kv_max = .{1,400})")
+BENCH_PROGRAM = re.compile(r"\bllama-(?:batched|sweep)-bench\b(?= {1,8}[-\\])")
 ROW_NAMES = {  # head of a column -> name in the JSON lines
     "PP": "pp", "TG": "tg", "B": "pl", "N_KV": "n_kv", "T_PP S": "t_pp", "S_PP T/S": "speed_pp", "T_TG S": "t_tg",
-    "S_TG T/S": "speed_tg", "T S": "t", "S T/S": "speed",
+    "S_TG T/S": "speed_tg", "T S": "t", "S T/S": "speed", "RSS HWM": "rss_hwm_mib", "VRAM DELTA": "vram_delta_mib",
 }  # fmt: skip
 NEEDED_ROW_NAMES = {"pp", "tg", "speed_pp", "speed_tg"}
 
@@ -102,7 +107,8 @@ def _build_of(after: Sequence[str]) -> dict[str, JsonValue]:
 # --- llama-bench ------------------------------------------------------------------------------------------------------
 def _is_llama_bench(heads: Sequence[str]) -> bool:
     names = {_plain(head).lower() for head in heads}
-    return {"model", "test", "t/s"} <= names and bool({"size", "params", "backend"} & names)
+    is_shortened = names <= {"model", "test", "t/s", *SETTINGS}
+    return {"model", "test", "t/s"} <= names and (is_shortened or bool({"size", "params", "backend"} & names))
 
 
 def _bench_tests(table: Table, facts: Mapping[str, JsonValue], notes: list[str]) -> list[BenchTest]:
@@ -185,7 +191,8 @@ def _batched_load(table: Table, before: Sequence[str], ticket: Ticket, number: i
     heading = {"heading": table.heading} if table.heading else heading_params(before, len(before))
     load = batched_bench.new_load(ticket, "pl" in names, heading | facts | settings, number)
     path = facts.get("model_filename")
-    load.model = path if isinstance(path, str) else None
+    command = command_among(before, BENCH_PROGRAM)
+    load.model = path if isinstance(path, str) else model_of(command) if command else None
     for line, row in enumerate(table.rows, table.line + 2):
         values = {name: _number_of(_plain(cell)) for name, cell in zip(names, row, strict=False) if name}
         if len(row) < len(names) or not batched_bench.add_row(load, values, line):

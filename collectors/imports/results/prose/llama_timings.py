@@ -1,85 +1,111 @@
-"""Reads the timings that llama.cpp and KoboldCpp print after an answer, as posts quote them from a console."""
+"""Reads the timings that llama.cpp prints after an answer, as posts quote them from a console."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.sections import Sections
 
 MAX_LINE_CHARS = 400
-_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_NUMBER = r"\d{1,12}(?:[.,]\d{1,9})?"  # in the locale's notation
+_ANY_NUMBER = rf"(?:{_NUMBER}|-?inf|-?nan(?:\(ind\))?)"  # of nothing per no time
 _TIMING = re.compile(
     rf"\b(?P<name>prompt eval|generation eval|eval|sampl(?:e|ing)) time *= *(?P<ms>{_NUMBER}) ms */ *"
-    rf"(?P<tokens>\d{{1,12}}) (?:tokens|runs) *\( *{_NUMBER} ms per token, *(?P<tps>{_NUMBER}) tokens per second\)"
+    rf"(?P<tokens>\d{{1,12}}) (?:tokens|runs) *\( *{_ANY_NUMBER} ms per token"
+    rf"(?:, *(?P<tps>{_ANY_NUMBER}) tokens per second)?\)"
 )
 _TOTAL_OF_SLOT = re.compile(
     rf"\bprint_timing: id {{1,4}}\d{{1,4}} \| task -?\d{{1,9}} \| *total time *= *"
     rf"(?P<ms>{_NUMBER}) ms */ *\d{{1,12}} tokens"
 )
-# 'Process:0.44s (442.0ms/T = 2.26T/s), Generate:3.62s (55.8ms/T = 17.92T/s), Total:4.06s (16.02T/s)', also shorter
-_KOBOLD = re.compile(
-    rf"\b(?P<name>Process(?:ing)?|Generat(?:e|ion)|Total): ?(?P<s>{_NUMBER})s"
-    rf" \((?:{_NUMBER}ms/T)?(?: = )?(?:(?P<tps>{_NUMBER})T/s)?\)"
+_PROMPT_PROGRESS = re.compile(
+    rf"\bprompt processing, n_tokens = *(?P<tokens>\d{{1,12}}), .{{0,40}}?progress = *{_NUMBER}, "
+    rf"t = *(?P<seconds>{_NUMBER}) s / *(?P<tps>{_NUMBER}) (?:tokens per second|t/s)"
 )
-_KOBOLD_REPORT = re.compile(  # 'ProcessingSpeed: 406.84T/s' of its own benchmark
-    rf"\s{{0,8}}(?P<name>Processing|Generation|Total)(?:Time: ?(?P<s>{_NUMBER})s|Speed: ?(?P<tps>{_NUMBER})T/s)\s*"
+_ANSWER_PROGRESS = re.compile(rf"\bn_(?:decoded|gen) = *(?P<tokens>\d{{1,12}}), tg = *(?P<tps>{_NUMBER}) t/s")
+_ACCEPTANCE = re.compile(
+    rf"\bdraft acceptance(?: rate)? = *(?P<rate>{_NUMBER}) \( *(?P<accepted>\d{{1,12}}) accepted */ *"
+    rf"(?P<drafted>\d{{1,12}}) generated\)(?:, mean len = *(?P<length>{_NUMBER}))?"
+    rf"(?:, acceptance rate per position = \((?P<positions>[\d., ]{{1,200}})\))?"
 )
-_KOBOLD_METRICS = {"P": ("prompt_tps", "prompt_ms"), "G": ("decode_tps", "decode_ms"), "T": ("e2e_tps", "e2e_ms")}
+_DRAFT_TIME = re.compile(rf"\bt_draft(?:_\w{{1,20}})? *= *{_NUMBER} (?:ms|us)\b")  # of the drafts' look-up alone
+_OF_CLIENT = re.compile(r"\b(?:common_perf_print|llama_perf_context_print|llama_print_timings): +eval time")
+_OF_SERVER = re.compile(r"\b(?:slot|srv) +\w{1,20}:|print_timing|HTTP server|server is listening")
 _METRICS = {
     "prompt eval": ("prompt_tps", "prompt_ms"),
     "eval": ("decode_tps", "decode_ms"),
     "generation eval": ("decode_tps", "decode_ms"),
 }  # the speed of sampling alone is none of the answer
+_NEEDLES = ("ms per token", "tokens per second", "draft acceptance", "t/s, tg_3s")
+
+
+def has_timings(text: str) -> bool:
+    """Return whether a text has the timing of a prompt or of an answer."""
+    return any(_TIMING.search(line[:MAX_LINE_CHARS]) for line in text.splitlines() if "eval time" in line)
+
+
+def is_of_client(text: str) -> bool:
+    """Return whether a text has timings that a program prints at its end, and no line of a server."""
+    return _OF_CLIENT.search(text) is not None and _OF_SERVER.search(text) is None
 
 
 def add_llama_timings(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the timings of prompts and answers to a load, and return the text with their lines left empty."""
-    if "tokens per second)" not in text and "/T" not in text and "T/s" not in text:
+    if not any(needle in text for needle in _NEEDLES):
         return text
     lines = text.splitlines()
-    for number, line in enumerate((line.replace("*", "").replace("`", "") for line in text.splitlines()), 1):
-        is_short = len(line) <= MAX_LINE_CHARS
-        if is_short and (parts := list(_KOBOLD.finditer(line))):
-            _add_kobold_timings(load, parts, f"{sections.prefix_of(number)}{{}} (line {number})")
+    for number, line in enumerate(lines, 1):
+        plain = line.replace("*", "").replace("`", "")
+        if len(plain) <= MAX_LINE_CHARS and _add_line(load, plain, sections.prefix_of(number), number):
             lines[number - 1] = ""
-        if is_short and (report := _KOBOLD_REPORT.fullmatch(line)):
-            _add_kobold_report(load, report, f"{sections.prefix_of(number)}{report['name']} (line {number})")
-            lines[number - 1] = ""
-        if is_short and (total := _TOTAL_OF_SLOT.search(line)):
-            point = MeasurementPoint(f"{sections.prefix_of(number)}total time (line {number})")
-            load.result(point, "duration_s", STATED, round(float(total["ms"]) / 1e3, 9))
-            lines[number - 1] = ""
-        match = _TIMING.search(line) if is_short else None
-        if match is None:
-            continue
-        lines[number - 1] = ""
-        name, tokens = match["name"], int(match["tokens"])
-        if name in _METRICS and tokens > 1:  # one token has no speed
-            speed, duration = _METRICS[name]
-            lengths = (tokens, None) if name == "prompt eval" else (None, tokens)
-            point = MeasurementPoint(f"{sections.prefix_of(number)}{name} time (line {number})", None, *lengths)
-            load.result(point, speed, STATED, float(match["tps"]))
-            load.result(point, duration, STATED, float(match["ms"]))
     return "\n".join(lines)
 
 
-def _add_kobold_report(load: LoadBuilder, report: re.Match[str], name: str) -> None:
-    speed, duration = _KOBOLD_METRICS[report["name"][0]]
-    if report["tps"]:
-        load.result(MeasurementPoint(name), speed, STATED, float(report["tps"]))
+def _add_line(load: LoadBuilder, line: str, prefix: str, number: int) -> bool:
+    """Add what a line states; return whether it is one of llama.cpp's."""
+    if match := _TIMING.search(line):
+        _add_timing(load, match, f"{prefix}{match['name']} time (line {number})")
+    elif match := _TOTAL_OF_SLOT.search(line):
+        point = MeasurementPoint(f"{prefix}total time (line {number})")
+        load.result(point, "duration_s", STATED, round(_value(match["ms"]) / 1e3, 9))
+    elif match := _PROMPT_PROGRESS.search(line):
+        point = MeasurementPoint(f"{prefix}prompt processing (line {number})", None, int(match["tokens"]))
+        load.result(point, "prompt_tps", STATED, _value(match["tps"]))
+        load.result(point, "prompt_ms", STATED, round(1e3 * _value(match["seconds"]), 9))
+    elif match := _ANSWER_PROGRESS.search(line):
+        point = MeasurementPoint(f"{prefix}tg (line {number})", None, None, int(match["tokens"]))
+        load.result(point, "decode_tps", STATED, _value(match["tps"]))
+    elif match := _ACCEPTANCE.search(line):
+        _add_acceptance(load, match, f"{prefix}draft acceptance (line {number})")
     else:
-        load.result(MeasurementPoint(name), duration, STATED, round(1e3 * float(report["s"]), 9))
+        return _DRAFT_TIME.search(line) is not None
+    return True
 
 
-def _add_kobold_timings(load: LoadBuilder, parts: Sequence[re.Match[str]], name: str) -> None:
-    for part in parts:
-        if not float(part["s"]):
-            continue  # too short for two digits: a speed of one token
-        speed, duration = _KOBOLD_METRICS[part["name"][0]]
-        point = MeasurementPoint(name.format(part["name"]))
-        if part["tps"]:
-            load.result(point, speed, STATED, float(part["tps"]))
-        load.result(point, duration, STATED, round(1e3 * float(part["s"]), 9))
+def _value(written: str) -> float:
+    return float(written.replace(",", "."))
+
+
+def _add_timing(load: LoadBuilder, match: re.Match[str], name: str) -> None:
+    kind, tokens, ms = match["name"], int(match["tokens"]), _value(match["ms"])
+    if kind not in _METRICS or tokens <= 1 or not ms:  # one token has no speed
+        return
+    speed, duration = _METRICS[kind]
+    point = MeasurementPoint(name, None, *((tokens, None) if kind == "prompt eval" else (None, tokens)))
+    printed = match["tps"] if match["tps"] and match["tps"][0].isdigit() else None
+    load.result(point, speed, STATED, _value(printed) if printed else round(1e3 * tokens / ms, 9))
+    load.result(point, duration, STATED, ms)
+
+
+def _add_acceptance(load: LoadBuilder, match: re.Match[str], name: str) -> None:
+    point = MeasurementPoint(name)
+    load.result(point, "acceptance_rate", STATED, _value(match["rate"]))
+    for group, words in (("drafted", "draft tokens"), ("accepted", "accepted draft tokens")):
+        load.result(point._replace(name=f"{name}: {words}"), STATED, "total", int(match[group]), unit="tokens")
+    if match["length"]:
+        load.result(point, "acceptance_length", "mean", _value(match["length"]))
+    for position, rate in enumerate(re.findall(r"\d{1,9}\.\d{1,9}", match["positions"] or "")):
+        position_point = point._replace(name=f"{name}, draft position {position}")
+        load.result(position_point, "position_acceptance_rate", "mean", float(rate))

@@ -26,7 +26,8 @@ OWN_STREAM = words(_PER_STREAM)
 _PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
 PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
 GENERATION = (
-    r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
+    r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?(?:\b|(?=[\u3400-\u9fff]))"
+    r"|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
     r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$| \d[\d.]{0,8}[kKM]? ?/ ?\d[\d.]{0,8} ?s\b)"
     r"|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
@@ -245,6 +246,7 @@ _OF_PART = words(  # of a request's work: no latency of the request
 _TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")
 _OF_WORKLOAD = words(
     r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b"
+    r"|\bafter (?:an? )?[\d.,]{1,9}[kK]?[- ]tokens? (?:prefill|prompt)\b"
     r"|\b(?:during|while) (?:[\w-]{1,20} ){0,2}(?:prefill(?:ing)?|decod(?:e|ing)|prompt processing)\b"
 )
 

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.source import ResultFile, parse_json
 from collectors.imports.results.values import count, cut, dict_of, digest
 from domain import JsonValue
 
 BATCHED, SWEEP = "llama-batched-bench", "llama-sweep-bench"
 OF_POINT = ("pp", "tg", "pl", "n_kv")
-OF_ROW = {*OF_POINT, "t_pp", "speed_pp", "t_tg", "speed_tg", "t", "speed"}
+MEMORY = {"rss_hwm_mib": "highest resident memory", "vram_delta_mib": "GPU memory taken"}
+OF_ROW = {*OF_POINT, *MEMORY, "t_pp", "speed_pp", "t_tg", "speed_tg", "t", "speed"}
 
 
 def recognise(head: str) -> bool:
@@ -70,6 +72,9 @@ def add_row(load: LoadBuilder, row: Mapping[str, Any], line: int) -> bool:
         _add(load, point, "decode_ms", row, "t_tg", 1e3)
     _add(load, point, "total_tps", row, "speed")
     _add(load, point, "duration_s", row, "t", statistic="total")
+    for name, words in MEMORY.items():
+        if isinstance(row.get(name), int | float):  # null, or n/a, where it is not measured
+            load.result(point._replace(name=f"{point.name}: {words}"), STATED, "max", row[name], unit="MiB")
     return True
 
 
@@ -91,4 +96,5 @@ def _add(
     statistic: str = "mean",
 ) -> None:  # fmt: skip
     if name in row:
-        load.result(point, metric, statistic, row[name], factor=factor)
+        is_number = isinstance(row[name], int | float) and factor != 1.0
+        load.result(point, metric, statistic, round(row[name] * factor, 9) if is_number else row[name])

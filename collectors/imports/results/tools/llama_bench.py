@@ -23,11 +23,13 @@ from reasons import Code, Reason
 TOOL = "llama-bench"
 NEEDED = {"n_prompt", "n_gen", "avg_ts"}
 NUMBERS = ("n_prompt", "n_gen", "n_depth", "avg_ns", "stddev_ns", "avg_ts", "stddev_ts")
-OF_TEST = {*NUMBERS, "test_time", "samples_ns", "samples_ts"}  # the other columns are the configuration
+OF_TEST = {*NUMBERS, "test", "test_time", "samples_ns", "samples_ts"}  # the other columns are the configuration
+AFTER_PROMPT = re.compile(r"tg\d{1,9}@pp\d{1,9}")  # label of a test whose prompt is not timed
 INTEGER = re.compile(r"-?\d{1,15}")
 INSERT = re.compile(r"INSERT INTO \w{1,40} \((?P<names>[^()]{1,8000})\) VALUES \((?P<cells>.{1,60000}?),? *\);?")
 MODEL_TYPE = re.compile(r"\S{1,60} (?:\?|[\d.]{1,9})[BMKT]?(?:\.A[\d.]{1,9}[BM])? (?P<quantization>\S.{0,60})")
 MESSAGE = re.compile(r"(?:ggml|llama|load|main|build|system|register)[\w: ]")  # of the engine, between the results
+FENCE = "```"
 MAX_PREAMBLE_LINES = 2_000
 MODEL_NAMES = ("model_filename", "model_type", "model_size", "model_n_params")  # the first that differs names the model
 MAX_VARIED_CHARS = 60
@@ -100,9 +102,11 @@ def _names(line: str) -> list[str]:
 
 def _csv_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
     content, first_index = source.text(), _header_line(source.head) or 0
-    if not content.endswith(("\n", '"')):  # a closed quote ends a cell
-        raise source.refusal(content.count("\n") + 1, "it is cut off here")
     lines = content.splitlines(keepends=True)
+    end = next((i for i in range(first_index, len(lines)) if lines[i].lstrip().startswith(FENCE)), len(lines))
+    if end == len(lines) and not content.endswith(("\n", '"')):  # a closed quote ends a cell
+        raise source.refusal(content.count("\n") + 1, "it is cut off here")
+    lines = lines[:end]
     names = _names(lines[first_index])
     reader = csv.reader(io.StringIO("".join(lines[first_index + 1 :]), newline=""), strict=True)
     try:
@@ -156,9 +160,12 @@ def _bench_test(source: ResultFile, line: int, row: Mapping[str, Any]) -> BenchT
     prompt_tokens, output_tokens = count(values["n_prompt"]), count(values["n_gen"])
     if prompt_tokens is None or output_tokens is None or "avg_ts" not in row:
         raise source.refusal(line, "this is not a complete test: its tokens or its speed are missing")
+    depth = count(values["n_depth"])
+    if AFTER_PROMPT.fullmatch(str(row.get("test"))):
+        prompt_tokens, depth = 0, prompt_tokens
     config = {name: _setting(name, value) for name, value in row.items() if name not in OF_TEST and value != ""}
     return BenchTest(
-        line, config, prompt_tokens, output_tokens, count(values["n_depth"]), values["avg_ts"], values["stddev_ts"],
+        line, config, prompt_tokens, output_tokens, depth, values["avg_ts"], values["stddev_ts"],
         values["avg_ns"], values["stddev_ns"], _time_of(row.get("test_time")), list_of(row.get("samples_ts")),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Reads what `llama-speculative` and `llama-speculative-simple` print after their answer: one load per answer."""
+"""Reads what `llama-speculative`, its simple form and `llama-lookup` print after their answer: one load per answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 
-TOOL = "llama-speculative"
-PROGRAM = re.compile(r"\bllama-speculative(?:-simple)?\b")
+TOOL, LOOKUP = "llama-speculative", "llama-lookup"
+PROGRAM = re.compile(r"\bllama-(?:speculative(?:-simple)?|lookup)\b")
 NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 SPEED = re.compile(
     rf"\s{{0,12}}(?P<part>encoded|decoded) {{1,12}}(?P<tokens>\d{{1,12}}) tokens in {{1,12}}(?P<seconds>{NUMBER}) "
@@ -19,6 +19,7 @@ SPEED = re.compile(
 FACT = re.compile(
     rf"\s{{0,12}}(?P<name>n_draft|n_predict|n_drafted|n_accept|accept) {{1,12}}= (?P<value>{NUMBER})%?\s*"
 )
+DRAFT_TIME = re.compile(rf"\s{{0,12}}t_draft(?:_\w{{1,20}})? {{1,12}}= {NUMBER} .{{1,80}}")
 PARTS = {"encoded": ("prompt_tps", "prompt_ms"), "decoded": ("decode_tps", "decode_ms")}
 TOTALS = {"n_drafted": "draft tokens", "n_accept": "accepted draft tokens"}
 
@@ -48,13 +49,15 @@ def _is_opening(line: str) -> bool:
 def _is_following(line: str) -> bool:
     match = SPEED.fullmatch(line[:200])
     is_answer = match is not None and match["part"] == "decoded"
-    return not line.strip() or is_answer or FACT.fullmatch(line[:100]) is not None
+    is_fact = FACT.fullmatch(line[:100]) is not None or DRAFT_TIME.fullmatch(line[:120]) is not None
+    return not line.strip() or is_answer or is_fact
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     speeds = {match["part"]: match for line in block.lines if (match := SPEED.fullmatch(line[:200]))}
     facts = {match["name"]: float(match["value"]) for line in block.lines if (match := FACT.fullmatch(line[:100]))}
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model_of(block.command))
+    tool = LOOKUP if any(DRAFT_TIME.fullmatch(line[:120]) for line in block.lines) else TOOL
+    load = LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model_of(block.command))
     lengths = [int(speeds[part]["tokens"]) if part in speeds else None for part in PARTS]
     point = MeasurementPoint("one request", 1, *lengths)
     for part, match in speeds.items():

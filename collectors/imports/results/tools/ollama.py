@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools.go_durations import seconds_of
-from collectors.imports.results.tools.printed_block import PrintedBlock, read_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, drop_words_of_answers, read_blocks
 
 TOOL = "ollama"
 TOOL_OR_OTHER = "ollama or KTransformers"
@@ -42,7 +42,9 @@ def has_printed(content: str) -> bool:
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return a load for each answer of a text, and the text with the lines of the timings left empty."""
-    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+    loads, text = read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+    drop_words_of_answers(loads, content)
+    return loads, text
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -25,6 +25,14 @@ VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
 BARRED = re.compile(r"\s{0,8}[=─-]{3,60} {1,4}(?P<words>\w[^=─]{0,20}.{0,140}?) {1,4}[=─-]{3,60}\s{0,8}")
+TITLE = re.compile(
+    r"^[ \t]{0,8}(?:#{1,6} (?P<words>[^\n]{1,200})|(?P<bold>\*\*[^\n]{1,200}\*\*:?)"
+    r"|(?P<label>[^\n]{1,200}:))[ \t]{0,8}$",
+    re.MULTILINE,
+)
+LABEL = re.compile(
+    r"(?:\A|\n[ \t]{0,8}\n)(?P<words>\S[^\n]{0,199})(?=\n *[A-Za-z])"
+)  # right above, a blank line before
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
@@ -73,7 +81,7 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
     for line in reversed(lines[max(end_above, start - MAX_LINES_ABOVE) : start]):
         if barred := BARRED.fullmatch(line[:MAX_LINE_CHARS]):
             return barred["words"].strip()[:MAX_HEADING_CHARS]
-        is_skipped = not TAG.sub("", line).strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
+        is_skipped = not TAG.sub("", line).strip(" \t=") or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
         is_command = COMMAND_LINE.match(line[:MAX_LINE_CHARS]) is not None and not COMMENT.match(line)
         if is_skipped or is_command or PREAMBLE.match(line):
             continue
@@ -82,6 +90,18 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and is_name
         return heading if is_heading and not NO_HEADING.search(heading) else None
     return None
+
+
+def drop_words_of_answers(loads: Sequence[LoadBuilder], content: str) -> None:
+    """Take away the headings that are no titles: the line above the timings of an answer is the answer's last."""
+    titles = {
+        TAG.sub("", (title["words"] or title["bold"] or title["label"]).strip()).strip("#*:`\"' ")
+        for title in TITLE.finditer(content)
+    }
+    titles |= {label["words"].strip("#*:`\"' ") for label in LABEL.finditer(content)}
+    for load in loads:
+        if load.params.get("heading") not in titles:
+            load.params.pop("heading", None)
 
 
 def heading_params(lines: Sequence[str], start: int, end_above: int = 0) -> dict[str, JsonValue]:
