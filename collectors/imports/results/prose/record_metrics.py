@@ -55,7 +55,7 @@ def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
     counts = _counts_of_load(record.values) | tokens_of_whole_load(record.values)
     rates = rates_of_load(record, level)
     outputs = _outputs_in(record.values)
-    test = test_of(record)
+    test = tested_side_of(record)
     metrics: dict[str, MetricName] = {}
     for name, value in record.values.items():
         column = value_name_of(name)
@@ -143,7 +143,7 @@ def _counts_in(values: Mapping[str, Any], patterns: tuple[tuple[Any, str], ...])
     }  # fmt: skip
 
 
-def test_of(record: Record) -> str | None:
+def tested_side_of(record: Record) -> str | None:
     """Return the side of a request that was tested, as a mode or the object around it says: 'pp512', 'decode'."""
     values = (*record.values.items(), *record.settings.items())
     named = [(name, value) for name, value in values if _names_test(name) and isinstance(value, str)]

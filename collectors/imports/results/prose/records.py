@@ -33,7 +33,7 @@ from collectors.imports.results.prose.record_metrics import (
     DECODING,
     measurements_in,
     rates_of_load,
-    test_of,
+    tested_side_of,
     tokens_of_whole_load,
 )
 from collectors.imports.results.prose.stated_figures import zero_note
@@ -254,7 +254,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     shared_levels = [_level((values, record.settings, shared), pattern) for pattern in patterns]
     levels_of_parts = [_levels_of_parts(values, pattern) for pattern in patterns]
     metrics = measurements_in(record, shared_levels[0])
-    tested = point_of_words("", test_of(record) or "")  # 'pp512'
+    tested = point_of_words("", tested_side_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
     for name, metric_name in metrics.items():

@@ -64,7 +64,7 @@ class Reading(NamedTuple):
 
 
 @dataclass
-class Answer:
+class AnswerFigures:
     """What the lines about one answer state."""
 
     readings: list[Reading] = field(default_factory=list)
@@ -146,9 +146,9 @@ def _matches(tool: AnswerTool, line: str, section: str | None = None) -> Iterato
             yield match
 
 
-def _answers(tool: AnswerTool, lines: Sequence[str]) -> list[Answer]:
+def _answers(tool: AnswerTool, lines: Sequence[str]) -> list[AnswerFigures]:
     """Return the answers that lines are about: a value that stands already begins the next one."""
-    answers, section = [Answer()], ""
+    answers, section = [AnswerFigures()], ""
     for line in lines:
         if _is_section(tool, line):
             section = _plain(line).lower().rstrip(":")
@@ -159,12 +159,12 @@ def _answers(tool: AnswerTool, lines: Sequence[str]) -> list[Answer]:
             readings = [reading for reading in readings if not _is_of_nothing(reading)]
             is_repeated = any((reading.metric, reading.statistic, reading.name) in keys for reading in readings)
             if is_repeated or tool.has_answer_per_line:
-                answers.append(Answer())
+                answers.append(AnswerFigures())
             _add_match(answers[-1], match, readings)
     return [answer for answer in answers if answer.readings]
 
 
-def _add_match(answer: Answer, match: re.Match[str], readings: Sequence[Reading]) -> None:
+def _add_match(answer: AnswerFigures, match: re.Match[str], readings: Sequence[Reading]) -> None:
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
     answer.readings += readings
     answer.lengths |= {name: int(text) for name, text in groups.items() if name in LENGTHS}
@@ -239,7 +239,7 @@ def _is_of_nothing(reading: Reading) -> bool:
     return not reading.value and reading.metric.endswith(("_ms", "_tps")) and reading.metric != "request_tps"
 
 
-def _name_of(tool: AnswerTool, answer: Answer, number: int | None) -> str:
+def _name_of(tool: AnswerTool, answer: AnswerFigures, number: int | None) -> str:
     """Return the point's name: what the line states, its lengths if each line has others, else its number."""
     prompt, output, depth = (answer.lengths.get(length) for length in LENGTHS[1:])
     lengths = [f"pp{prompt}" if prompt else "", f"tg{output}" if output else "", f"@ d{depth}" if depth else ""]
@@ -248,7 +248,7 @@ def _name_of(tool: AnswerTool, answer: Answer, number: int | None) -> str:
     return tool.point if number is None else f"{tool.point.removeprefix('one ')} {number}"
 
 
-def _add_answer(load: LoadBuilder, tool: AnswerTool, answer: Answer, name: str, level_of_command: int | None) -> None:
+def _add_answer(load: LoadBuilder, tool: AnswerTool, answer: AnswerFigures, name: str, level_of_command: int | None) -> None:
     level, *lengths = (answer.lengths.get(length) for length in LENGTHS)
     level = next((number for number in (level, level_of_command, tool.concurrency) if number is not None), None)
     point = MeasurementPoint(name, level, *lengths)

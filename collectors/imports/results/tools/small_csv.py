@@ -15,7 +15,7 @@ from collectors.imports.results.values import count
 from domain import JsonValue
 
 
-class Column(NamedTuple):
+class CsvColumn(NamedTuple):
     """A column with a number: its metric, the factor to its unit, and its unit if Pitwall has no metric."""
 
     metric: str
@@ -27,7 +27,7 @@ class CsvTool(NamedTuple):
     """A tool: its columns with numbers, and those with lengths; the others are settings."""
 
     name: str
-    columns: Mapping[str, Column]
+    columns: Mapping[str, CsvColumn]
     level: str = ""
     prompt_tokens: str = ""
     output_tokens: str = ""
@@ -41,34 +41,34 @@ TOOLS = (
     CsvTool(
         "KoboldCpp",
         {
-            "ProcessingTime": Column("prompt_ms", 1e3), "ProcessingSpeed": Column("prompt_tps"),
-            "GenerationTime": Column("decode_ms", 1e3), "GenerationSpeed": Column("decode_tps"),
-            "TotalTime": Column("e2e_ms", 1e3),
+            "ProcessingTime": CsvColumn("prompt_ms", 1e3), "ProcessingSpeed": CsvColumn("prompt_tps"),
+            "GenerationTime": CsvColumn("decode_ms", 1e3), "GenerationSpeed": CsvColumn("decode_tps"),
+            "TotalTime": CsvColumn("e2e_ms", 1e3),
         },
         output_tokens="GenAmount", model="Model", time="Timestamp",
     ),
     CsvTool(
         "ONNX Runtime GenAI benchmark_e2e",
         {
-            "Prompt Processing Throughput (tps)": Column("prompt_tps"),
-            "Prompt Processing Latency (ms)": Column(STATED, unit="ms"),  # per token
-            "Token Generation Throughput (tps)": Column("batch_decode_tps"),
-            "Token Generation Latency (ms)": Column("tpot_ms"),
-            "Tokenization Throughput (tps)": Column(STATED, unit="tok/s"),
-            "Tokenization Latency (ms)": Column(STATED, unit="ms"),
-            "Sampling Throughput (tps)": Column(STATED, unit="tok/s"),
-            "Sampling Latency (ms)": Column(STATED, unit="ms"),
-            "Wall Clock Throughput (tps)": Column("total_tps"),
-            "Wall Clock Time (s)": Column("e2e_ms", 1e3),
+            "Prompt Processing Throughput (tps)": CsvColumn("prompt_tps"),
+            "Prompt Processing Latency (ms)": CsvColumn(STATED, unit="ms"),  # per token
+            "Token Generation Throughput (tps)": CsvColumn("batch_decode_tps"),
+            "Token Generation Latency (ms)": CsvColumn("tpot_ms"),
+            "Tokenization Throughput (tps)": CsvColumn(STATED, unit="tok/s"),
+            "Tokenization Latency (ms)": CsvColumn(STATED, unit="ms"),
+            "Sampling Throughput (tps)": CsvColumn(STATED, unit="tok/s"),
+            "Sampling Latency (ms)": CsvColumn(STATED, unit="ms"),
+            "Wall Clock Throughput (tps)": CsvColumn("total_tps"),
+            "Wall Clock Time (s)": CsvColumn("e2e_ms", 1e3),
         },
         level="Batch Size", prompt_tokens="Prompt Length", output_tokens="Tokens Generated", statistic="mean",
     ),
     CsvTool(
         "OpenVINO llm_bench",
         {
-            "pretrain_time(s)": Column("model_load_s"), "generation_time(s)": Column("e2e_ms", 1e3),
-            "latency(ms)": Column("e2e_per_token_ms"), "1st_latency(ms)": Column("ttft_ms"),
-            "2nd_avg_latency(ms)": Column("tpot_ms"),
+            "pretrain_time(s)": CsvColumn("model_load_s"), "generation_time(s)": CsvColumn("e2e_ms", 1e3),
+            "latency(ms)": CsvColumn("e2e_per_token_ms"), "1st_latency(ms)": CsvColumn("ttft_ms"),
+            "2nd_avg_latency(ms)": CsvColumn("tpot_ms"),
         },
         level="batch_size", prompt_tokens="input_size", output_tokens="output_size", model="model",
         warm_up=("iteration", "0"),
