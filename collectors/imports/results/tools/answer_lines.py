@@ -248,7 +248,9 @@ def _name_of(tool: AnswerTool, answer: AnswerFigures, number: int | None) -> str
     return tool.point if number is None else f"{tool.point.removeprefix('one ')} {number}"
 
 
-def _add_answer(load: LoadBuilder, tool: AnswerTool, answer: AnswerFigures, name: str, level_of_command: int | None) -> None:
+def _add_answer(
+    load: LoadBuilder, tool: AnswerTool, answer: AnswerFigures, name: str, level_of_command: int | None
+) -> None:
     level, *lengths = (answer.lengths.get(length) for length in LENGTHS)
     level = next((number for number in (level, level_of_command, tool.concurrency) if number is not None), None)
     point = MeasurementPoint(name, level, *lengths)
