@@ -101,6 +101,12 @@ def test_no_page_state_breaks_a_rule(open_page: Page, pitwall: Pitwall, ids: lis
     assert broken_at_each_size(open_page, WINDOWS) == []
 
 
+CUT_TIMES = """[...document.querySelectorAll('.lv-chip:not([hidden]) .lv-state')]
+  .filter((state) => state.lastChild.getBoundingClientRect().width === 0
+    || state.lastChild.getBoundingClientRect().right > state.closest('.lv-chip').getBoundingClientRect().right)
+  .map((state) => state.textContent)"""
+
+
 def test_live_of_eight_runs_fits_a_phone(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     visit(open_page, f"{pitwall.url}/{address_of('live of eight', ids)}")
     charts(open_page)
@@ -112,6 +118,7 @@ def test_live_of_eight_runs_fits_a_phone(open_page: Page, pitwall: Pitwall, ids:
             "Math.max(...[...document.querySelectorAll('.lv-chart')].map((one) => one.getBoundingClientRect().right))"
         )
         assert right <= size["width"], size
+        assert open_page.evaluate(CUT_TIMES) == [], size
 
 
 AXES = """[...document.querySelectorAll('.lv-plot')]

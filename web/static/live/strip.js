@@ -16,6 +16,8 @@ const SILENT_AFTER_SECONDS = 10; // a live run without samples for longer is sho
  * @typedef {{ model: KnownModel, label: string, reason: string | undefined }} Baseline
  */
 
+/** @typedef {[words: string, time?: string]} StateText */
+
 export class Chip {
   /**
    * @param {string} name
@@ -28,7 +30,10 @@ export class Chip {
     this.name = element("a", "lv-name", name);
     this.name.href = runUrl;
     this.name.title = name;
-    this.state = element("span", "lv-state", "starting");
+    this.state = element("span", "lv-state");
+    this.stateWords = element("span", "lv-state-words", "starting");
+    this.stateClock = element("span", "lv-state-clock");
+    this.state.append(this.stateWords, this.stateClock);
     this.visibility = new VisibilityButtons();
     head.append(this.name, this.visibility.hideButton, this.visibility.onlyButton);
     const line = element("p", "lv-headline");
@@ -59,7 +64,14 @@ export class Chip {
     this.root.classList.toggle("lv-away", model.awayReason !== null);
     if (model.goneReason !== null) this.#refreshGone(model.goneReason);
     else if (isKnown(model)) this.#refreshKnown(model, label, serverNow, baseline);
-    else if (model.awayReason !== null) setText(this.state, model.awayReason);
+    else if (model.awayReason !== null) this.#showState([model.awayReason]);
+  }
+
+  /** @param {StateText} text the words are cut where there is no room, the time is not */
+  #showState([words, time]) {
+    setText(this.stateWords, words);
+    setText(this.stateClock, time === undefined ? "" : ` ${time}`);
+    this.state.title = this.state.textContent ?? "";
   }
 
   /**
@@ -78,8 +90,7 @@ export class Chip {
     this.root.hidden = meta.state === "queued";
     setText(this.name, label);
     this.name.title = meta.name;
-    setText(this.state, stateText(model, serverNow));
-    this.state.title = this.state.textContent ?? "";
+    this.#showState(stateText(model, serverNow));
     if (isMeasured(model)) writeValue(this.speed, shownSpeed(model), withUnit("tok/s"), meta.absent.decode_tps);
     this.root.classList.toggle("lv-loops", loopText(model) !== "");
     setText(this.speedNote, speedNote(model, isSilent ? null : baseline));
@@ -99,7 +110,7 @@ export class Chip {
   #refreshGone(reason) {
     this.root.classList.remove("lv-waiting");
     this.root.classList.add("lv-gone");
-    setText(this.state, reason);
+    this.#showState([reason]);
   }
 }
 
@@ -151,15 +162,16 @@ function silentSeconds(model, serverNow) {
 /**
  * @param {KnownModel} model
  * @param {number} serverNow
+ * @returns {StateText}
  */
 function stateText(model, serverNow) {
   const { state, phase, started_t: started, ready_t: ready, ended_t: ended } = model.meta;
-  if (model.awayReason !== null) return model.awayReason;
+  if (model.awayReason !== null) return [model.awayReason];
   const seconds = silentSeconds(model, serverNow);
-  if (seconds !== null) return `no samples for ${clock(seconds)}`;
-  if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
-  if (model.isFinal) return ready && ended ? `${state} ${clock(ended - ready)}` : state;
-  return ready ? `${state} ${clock(serverNow - ready)}` : state;
+  if (seconds !== null) return ["no samples for", clock(seconds)];
+  if (state === "starting") return [phase ?? "starting", clock(serverNow - (started ?? serverNow))];
+  if (!ready || (model.isFinal && !ended)) return [state];
+  return [state, clock((model.isFinal && ended ? ended : serverNow) - ready)];
 }
 
 /**
