@@ -143,8 +143,8 @@ def _no_engine(candidate: Candidate) -> str:
             f"The container {image} runs {words}, which is no server's command: "
             "paste the script that starts the server, or its command."
         )
-    named = f"image {image}" if image else "the command names no image"
-    return f"The engine is unknown ({named}); supported are {', '.join(_TITLES[:-1])} and {_TITLES[-1]}."
+    source_words = f"image {image}" if image else "the command names no image"
+    return f"The engine is unknown ({source_words}); supported are {', '.join(_TITLES[:-1])} and {_TITLES[-1]}."
 
 
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:

@@ -78,8 +78,8 @@ def colors_of_runs(preferred: Sequence[int], arms: Sequence[Hashable]) -> list[i
 
 def with_free_hues(colors: Sequence[int], count: int) -> list[int]:
     """Return the colour indexes and those of `count` further runs, in hues that are free while there are any."""
-    used = {color % HUE_COUNT for color in colors}
-    free = [hue for hue in range(HUE_COUNT) if hue not in used] or list(range(HUE_COUNT))
+    used_hues = {color % HUE_COUNT for color in colors}
+    free = [hue for hue in range(HUE_COUNT) if hue not in used_hues] or list(range(HUE_COUNT))
     return [*colors, *(free[number % len(free)] for number in range(count))]
 
 

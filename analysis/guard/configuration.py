@@ -88,9 +88,9 @@ def _overridden(pair: ArmPair) -> set[str]:
     requests = [request for arm in pair.arms for request in compared_requests(pair, arm)]
     if not requests:
         return set()
-    stated = set.intersection(*(set(request.sampling) for request in requests))
+    stated_fields = set.intersection(*(set(request.sampling) for request in requests))
     is_greedy = all(request.sampling.get("temperature") == 0 for request in requests)
-    return stated | (set(ONLY_WHEN_SAMPLING) if is_greedy else set())
+    return stated_fields | (set(ONLY_WHEN_SAMPLING) if is_greedy else set())
 
 
 def hardware(pair: ArmPair) -> GuardRow:

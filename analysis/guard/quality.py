@@ -29,7 +29,7 @@ def quality(pair: ArmPair) -> GuardRow:
     row, depths = _fidelity_row(pair), depth_values(pair)
     if not depths:
         return row
-    is_shallower = any((reached or 0) < (own or 0) for _, reached, own in depths)
+    is_shallower = any((reached or 0) < (own_depth or 0) for _, reached, own_depth in depths)
     status = RowStatus.TOLD if is_shallower and row.status is RowStatus.SAME else row.status
     return GuardRow(row.code, status, {**row.values, "depths": depths})
 

@@ -131,7 +131,7 @@ def _losses(shallow: CaseVerdicts, deep: CaseVerdicts) -> Iterator[float]:
 
 def _claims(suite: str, shares: Sequence[DepthShare]) -> DepthHolds:
     can_hold = shares[0].share >= FEWEST_PASSED
-    held, elsewhere = (
+    holding_loads, elsewhere = (
         list(takewhile(is_held, shares)) if can_hold else []
         for is_held in (attrgetter("is_held"), attrgetter("is_held_elsewhere"))
     )
@@ -141,7 +141,7 @@ def _claims(suite: str, shares: Sequence[DepthShare]) -> DepthHolds:
     return DepthHolds(
         suite,
         tuple(shares),
-        held[-1].depth_tokens if held else None,
+        holding_loads[-1].depth_tokens if holding_loads else None,
         next(breaks, None),
         elsewhere[-1].depth_tokens if elsewhere else None,
         len(open_share.losses if open_share else shares[-1].losses),

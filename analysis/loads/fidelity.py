@@ -198,10 +198,10 @@ def divergence_bound(pair: PositionPair) -> float:
     other = dict(zip(pair.other.token_ids, pair.other.logprobs, strict=False))
     shared = [token for token in reference if token in other]
     bound = sum(math.exp(reference[token]) * (reference[token] - other[token]) for token in shared)
-    rest, other_rest = (
+    other_mass, other_rest = (
         max(LEAST_REST, 1 - sum(math.exp(logprobs[token]) for token in shared)) for logprobs in (reference, other)
     )
-    return max(0.0, bound + rest * math.log(rest / other_rest))
+    return max(0.0, bound + other_mass * math.log(other_mass / other_rest))
 
 
 def text_logprob_change(pair: PositionPair) -> float | None:

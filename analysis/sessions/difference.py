@@ -170,14 +170,14 @@ def lost_share(before: Parts, after: Parts) -> float:
 
     The first part that differs counts as lost only as far as it became shorter.
     """
-    there = _digests(after)
+    later_digests = _digests(after)
     place = equal_parts(before, after)
     lost_bytes, prompt_bytes = 0, 0
     for number, part in enumerate(before):
         if part.kind in (PartKind.SETTING, PartKind.IMAGE):
             continue
         prompt_bytes += part.size_bytes
-        if part.digest not in there:
+        if part.digest not in later_digests:
             successor = after[place] if number == place and place < len(after) else None
             is_same_place = successor is not None and group_of(successor) == group_of(part)
             lost_bytes += max(0, part.size_bytes - (successor.size_bytes if successor and is_same_place else 0))

@@ -132,8 +132,10 @@ class _ShapeBuilder:
             _, node = node.children[parts[depth].digest]
             depth += 1
         if depth < len(parts):
-            begun = [(_equal_bytes(part, parts[depth]), child) for part, child in node.children.values()]
-            equal_bytes, child = max(begun, key=lambda pair: pair[0], default=(0, node))
+            equal_bytes_of_children = [
+                (_equal_bytes(part, parts[depth]), child) for part, child in node.children.values()
+            ]
+            equal_bytes, child = max(equal_bytes_of_children, key=lambda pair: pair[0], default=(0, node))
             if equal_bytes:
                 return LikePrompt(child.request, depth, equal_bytes)
         if node is self._root:
@@ -199,23 +201,29 @@ class _ShapeBuilder:
         The answer to the followed request has the tokens of that answer.
         """
         new_parts = list(parts[like.parts if like else 0 :])
-        rest = (turn.prompt_tokens or 0) - shared_tokens
+        remaining_tokens = (turn.prompt_tokens or 0) - shared_tokens
         if not new_parts:
-            return [NewPart(f"end of {len(self._prompts)}", PartKind.TEXT.value, rest)] if rest else []
+            return (
+                [NewPart(f"end of {len(self._prompts)}", PartKind.TEXT.value, remaining_tokens)]
+                if remaining_tokens
+                else []
+            )
         is_continued = like is not None and like.is_whole and like.request == follows
         answer = list(takewhile(_is_of_answer, new_parts)) if is_continued else []
-        others = new_parts[len(answer) :]
-        answer_tokens = rest if not others else 0
-        if answer and others:
+        added_parts = new_parts[len(answer) :]
+        answer_tokens = remaining_tokens if not added_parts else 0
+        if answer and added_parts:
             assert follows is not None
-            answer_tokens = min(self._prompts[follows].turn.request.completion_tokens or 0, max(0, rest - 1))
-            answer_tokens = answer_tokens or _divided(rest, list(map(_weight, new_parts)))[0]
-        weights = [_weight(part) for part in others]
-        if others and like:
+            answer_tokens = min(
+                self._prompts[follows].turn.request.completion_tokens or 0, max(0, remaining_tokens - 1)
+            )
+            answer_tokens = answer_tokens or _divided(remaining_tokens, list(map(_weight, new_parts)))[0]
+        weights = [_weight(part) for part in added_parts]
+        if added_parts and like:
             weights[0] = max(1, weights[0] - like.equal_bytes)
         return [
             *_new(answer, _divided(answer_tokens, list(map(_weight, answer))), ANSWER),
-            *_new(others, _divided(rest - answer_tokens, weights)),
+            *_new(added_parts, _divided(remaining_tokens - answer_tokens, weights)),
         ]
 
     def _bounds(self, like: LikePrompt | None, shared_tokens: int, new: Sequence[NewPart]) -> tuple[int, ...]:

@@ -72,8 +72,8 @@ class RequestOrder:
 
     def _last_ended(self, turn: Turn) -> tuple[int, ...]:
         """Return the request before the turn that ended last before it was sent; none if none had ended."""
-        own = self._index_of[turn.request_id]
+        turn_index = self._index_of[turn.request_id]
         for place in reversed(range(bisect_right(self._ended_at, turn.request.sent_at))):
-            if self._by_end[place] < own:
+            if self._by_end[place] < turn_index:
                 return (self._by_end[place],)
         return ()

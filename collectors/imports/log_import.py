@@ -288,11 +288,11 @@ class RunLogReader(LogReader):
 
 def read_config(log: Path, engine: Engine) -> Config:
     """Return the config that the log states, else that of a command above it; literal secrets are masked."""
-    stated = _read_stated_config(log, engine)
+    stated_config = _read_stated_config(log, engine)
     command = read_command_above(log, engine)
     if command is None:
-        return stated
-    fields = {name: value for name, value in stated if value not in (None, {}, [], ())}
+        return stated_config
+    fields = {name: value for name, value in stated_config if value not in (None, {}, [], ())}
     return command.model_copy(update={**fields, "argv": ()})
 
 

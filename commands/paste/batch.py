@@ -88,14 +88,14 @@ def _line(line: str, closings: list[str], used_names: set[str]) -> str:
 
 def _if(keyword: str, match: re.Match[str], closings: list[str], used_names: set[str]) -> str:
     head = f"{keyword} [ {_references(match['test'])} ]; then"
-    rest = match["rest"].strip()
-    if rest == "(":
+    remaining_words = match["rest"].strip()
+    if remaining_words == "(":
         closings.append("fi")
         return head
-    if inline := _INLINE.fullmatch(rest):
+    if inline := _INLINE.fullmatch(remaining_words):
         otherwise = f"; else {_command(inline['otherwise'].strip(), used_names)}" if inline["otherwise"] else ""
         return f"{head} {_command(inline['then'].strip(), used_names)}{otherwise}; fi"
-    return f"{head} {_command(rest.removeprefix('(').strip(), used_names)}; fi"
+    return f"{head} {_command(remaining_words.removeprefix('(').strip(), used_names)}; fi"
 
 
 def _else(rest: str, closings: list[str], used_names: set[str]) -> str:

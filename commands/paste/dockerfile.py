@@ -28,7 +28,7 @@ def rewrite_dockerfile(text: str, notes: Notes) -> str:
     if len(text) > MAX_TEXT or not _IS_DOCKERFILE.match(text) or not _STARTS.search(text):
         return text
     lines: list[str] = []
-    others: list[str] = []
+    other_instructions: list[str] = []
     stages: dict[str, str] = {}
     image = entrypoint = command = ""
     for name, rest in _instructions(text):
@@ -45,9 +45,9 @@ def rewrite_dockerfile(text: str, notes: Notes) -> str:
         elif name:
             leave_out(notes, f"{name} {rest}")
         else:
-            others.append(rest)
+            other_instructions.append(rest)
     notes.add(notes.warnings, f"the Dockerfile builds an image on {image}: the command is that of the built image")
-    return "\n".join([*lines, _start(image, entrypoint, command), *others])
+    return "\n".join([*lines, _start(image, entrypoint, command), *other_instructions])
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str]]:

@@ -60,23 +60,23 @@ class _Makefile:
 
     def _first(self, arguments: list[str], depth: int) -> str:
         """`$(or $(X),default)`: the first that is not empty."""
-        first, *others = arguments
+        first, *further_arguments = arguments
         name = _REFERENCE.fullmatch(first)
-        default = self._first(others, depth + 1) if others and depth < MAX_DEPTH else ""
-        if name is None or not others:
+        default = self._first(further_arguments, depth + 1) if further_arguments and depth < MAX_DEPTH else ""
+        if name is None or not further_arguments:
             return self.expand(first, depth + 1)
         return f"${{{name[1] or name[2]}:-{default}}}"
 
     def _choice(self, arguments: list[str], depth: int) -> str:
         """`$(if $(X),then,else)`: a variable that a condition decides."""
-        condition, then, *others = (self.expand(argument, depth + 1) for argument in arguments)
-        otherwise = others[0] if others else ""
+        condition, then_text, *else_arguments = (self.expand(argument, depth + 1) for argument in arguments)
+        otherwise = else_arguments[0] if else_arguments else ""
         name = _REFERENCE.fullmatch(arguments[0])
         if name and (name[1] or name[2]) in self.names:
-            return then
+            return then_text
         self.choices += 1
         variable = f"IF_{(name[1] or name[2]).replace('-', '_') if name else ''}_{self.choices}".replace("__", "_")
-        self.before += [f"{variable}='{otherwise}'", f'if [ -n "{condition}" ]; then {variable}="{then}"; fi']
+        self.before += [f"{variable}='{otherwise}'", f'if [ -n "{condition}" ]; then {variable}="{then_text}"; fi']
         return f"${variable}"
 
 

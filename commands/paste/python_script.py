@@ -150,8 +150,8 @@ class _Translator:
         value = next((keyword.value for keyword in call.keywords if keyword.arg == "env"), None)
         value = self.texts.get(value.id) if isinstance(value, ast.Name) else value
         pairs = zip(value.keys, value.values, strict=True) if isinstance(value, ast.Dict) else ()
-        named = [(_constant(key), item) for key, item in pairs if key is not None]
-        return "".join(f"{name}={self.word(item)} " for name, item in named if name.isidentifier())
+        keyed_items = [(_constant(key), item) for key, item in pairs if key is not None]
+        return "".join(f"{name}={self.word(item)} " for name, item in keyed_items if name.isidentifier())
 
     def _words(self, value: ast.expr) -> list[str] | None:
         """The words of a list, of lists that are added, or of a name that stands for one; None for no list."""

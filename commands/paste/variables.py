@@ -499,8 +499,8 @@ def _merged(base: State, ways: Sequence[tuple[str, State]]) -> State:
         common = _common(base, alternatives)
         alternatives = [*(base.alternatives if common.is_partial else ()), *alternatives]
         return common._replace(exported=base.exported, alternatives=tuple(alternatives[:MOST_ALTERNATIVES]))
-    others = [way for way in alternatives if (way.text, way.items) != (base.text, base.items)]
-    return base._replace(alternatives=tuple(others[:MOST_ALTERNATIVES]))
+    other_ways = [way for way in alternatives if (way.text, way.items) != (base.text, base.items)]
+    return base._replace(alternatives=tuple(other_ways[:MOST_ALTERNATIVES]))
 
 
 def _common(base: State, alternatives: Sequence[Alternative]) -> State:
@@ -524,8 +524,8 @@ def _difference(state: State, alternative: Alternative) -> str:
     start = 0
     while start < min(len(words), len(others)) and words[start] == others[start]:
         start += 1
-    rest = len(words) - start
-    is_longer = len(others) > len(words) and words[start:] == others[len(others) - rest :]
+    remaining_count = len(words) - start
+    is_longer = len(others) > len(words) and words[start:] == others[len(others) - remaining_count :]
     if is_longer and (state.items is not None or len(words) > 1 or not words):
-        return f"also gets {_shorten(' '.join(others[start : len(others) - rest]))} {alternative.condition}"
+        return f"also gets {_shorten(' '.join(others[start : len(others) - remaining_count]))} {alternative.condition}"
     return f"is {_shorten(' '.join(words)) or 'empty'}, but {alternative.sentence}"

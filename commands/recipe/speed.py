@@ -63,8 +63,8 @@ def _shared(fields: Mapping[str, RecipeEntry], name: str, remarks: RecipeRemarks
     is_random = dataset is None or dataset.value == "random"
     if dataset is not None and not is_random:
         details = ", ".join(f"{key} {fields[key].value}" for key in UNUSED if key in fields)
-        stated = f"{dataset.value!r}{f' ({details})' if details else ''}"
-        remarks.refuse(f"{name}.dataset", dataset.line, f"{stated} is not supported; use random.")
+        stated_dataset = f"{dataset.value!r}{f' ({details})' if details else ''}"
+        remarks.refuse(f"{name}.dataset", dataset.line, f"{stated_dataset} is not supported; use random.")
     elif dataset is not None:
         remarks.note(f"{name}.dataset", dataset.line, TEXT_NOTE)
     for key in UNUSED:
@@ -88,8 +88,10 @@ def _note_assertions(entry: RecipeEntry | None, name: str, remarks: RecipeRemark
         if not limits or not all(key in BOUNDS and _is_bound(value) for key, value in limits.items()):
             remarks.refuse(f"{name}.assertions.{metric}", bounds.line, "expected min, max or both, as numbers.")
             continue
-        stated = " and ".join(f"{BOUNDS[key]} {value}" for key, value in limits.items())
-        remarks.note(f"{name}.assertions.{metric}", bounds.line, f"a study checks no bounds; perf-eval wants {stated}.")
+        stated_limits = " and ".join(f"{BOUNDS[key]} {value}" for key, value in limits.items())
+        remarks.note(
+            f"{name}.assertions.{metric}", bounds.line, f"a study checks no bounds; perf-eval wants {stated_limits}."
+        )
 
 
 def _is_bound(value: object) -> bool:

@@ -59,10 +59,12 @@ def _repository_command(settings: Mapping[str, str]) -> str | None:
 
 def _command(name: str, defaults: Mapping[str, str], settings: Mapping[str, str]) -> list[str]:
     """The command of one model: the router names it after its section."""
-    own = {key: value for key, value in settings.items() if value != defaults.get(key)}
-    own_flags = {_flag_of(key) for key in own}
-    pairs = [pair for pair in defaults.items() if pair[0] not in own and _flag_of(pair[0]) not in own_flags - {None}]
-    pairs = [(key, value) for key, value in [*pairs, *own.items()] if key not in _ROUTER_KEYS]
+    own_settings = {key: value for key, value in settings.items() if value != defaults.get(key)}
+    own_flags = {_flag_of(key) for key in own_settings}
+    pairs = [
+        pair for pair in defaults.items() if pair[0] not in own_settings and _flag_of(pair[0]) not in own_flags - {None}
+    ]
+    pairs = [(key, value) for key, value in [*pairs, *own_settings.items()] if key not in _ROUTER_KEYS]
     flag_names = {flag_name for key, _ in pairs if (flag := _flag_of(key)) for flag_name in flag.names}
     words = ["llama-server", *(word for key, value in pairs for word in _words(key, value))]
     if not _MODEL_FLAGS & flag_names and _REPOSITORY.fullmatch(name):

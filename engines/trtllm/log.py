@@ -100,8 +100,10 @@ def _read_statistics(text: str) -> dict[str, JsonValue] | None:
     fields = {"iter": counts["Iteration Counter"]} | {
         key: counts[name] for name, key in _STATISTICS.items() if name in counts
     }
-    used, most = counts.get("Used KV cache blocks"), counts.get("Max KV cache blocks")
-    return fields | ({} if used is None or not most else {"kv_cache_usage_pct": round(100 * used / most, 6)})
+    used_blocks, most = counts.get("Used KV cache blocks"), counts.get("Max KV cache blocks")
+    return fields | (
+        {} if used_blocks is None or not most else {"kv_cache_usage_pct": round(100 * used_blocks / most, 6)}
+    )
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:

@@ -188,10 +188,10 @@ class VllmFailureReader:
             return None
         if dead_engine := _DEAD_ENGINE.search(text):
             return _failure(ECHO, dead_engine[0])
-        written = _WRITTEN.match(text)
-        if written is None or not self._is_server_failure(line):
+        record = _WRITTEN.match(text)
+        if record is None or not self._is_server_failure(line):
             return None
-        return _failure(CAUSE, f"{written['name']}: {written['message']}")
+        return _failure(CAUSE, f"{record['name']}: {record['message']}")
 
     def _follow(self, line: ParsedLine, traits: _Traits) -> None:
         """Track whether the process is printing a request's traceback."""

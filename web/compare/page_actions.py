@@ -28,9 +28,9 @@ def show_compare_actions(report: ComparisonReport, runs: Sequence[Run], options:
         show_share_button(runs, "compare", comparison_query())
         report_button(runs, "compare", options)
     further_actions = _actions_of_menu(report, runs)
-    chosen = st.menu_button("More", list(further_actions), icon=":material/more_horiz:", key="compare-actions")
-    if chosen:
-        further_actions[chosen]()
+    action = st.menu_button("More", list(further_actions), icon=":material/more_horiz:", key="compare-actions")
+    if action:
+        further_actions[action]()
 
 
 def _actions_of_menu(report: ComparisonReport, runs: Sequence[Run]) -> dict[str, Callable[[], object]]:

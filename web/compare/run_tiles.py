@@ -102,11 +102,13 @@ def lead_metrics(metrics: RunMetrics) -> list[MetricId]:
     They are the speed of one stream, the output at the most requests at once, and the tokens per step of a run that
     accepted drafts, else its time to first token.
     """
-    known = [metric for metric in tile_metrics(metrics) if metrics[metric].value is not None]
-    streams = [metric for key in STREAM_SPEEDS for metric in known if metric.key == key]
-    outputs = sorted((m for m in known if m.key == "output_tps"), key=lambda m: m.concurrency or 0, reverse=True)
-    drafted = [m for m in known if m.key == "tokens_per_step" and (metrics[m].value or 0.0) >= SHOWN_ABOVE_ONE]
-    first_tokens = [metric for metric in known if metric.key == "ttft_ms"]
+    known_metrics = [metric for metric in tile_metrics(metrics) if metrics[metric].value is not None]
+    streams = [metric for key in STREAM_SPEEDS for metric in known_metrics if metric.key == key]
+    outputs = sorted(
+        (m for m in known_metrics if m.key == "output_tps"), key=lambda m: m.concurrency or 0, reverse=True
+    )
+    drafted = [m for m in known_metrics if m.key == "tokens_per_step" and (metrics[m].value or 0.0) >= SHOWN_ABOVE_ONE]
+    first_tokens = [metric for metric in known_metrics if metric.key == "ttft_ms"]
     return [*streams[:1], *outputs[:1], *[*drafted, *first_tokens][:1]]
 
 

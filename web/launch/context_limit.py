@@ -72,8 +72,8 @@ def describe_limit(config: Config, files: ModelFacts, gpus: Sequence[Gpu]) -> st
     basis = f"{share}{gpu_text}, less {byte_size(files.weight_bytes)} of weights, at {per_token} per token"
     if config.max_model_len and config.max_model_len > limit:
         return f"A context of {config.max_model_len:,} tokens probably does not fit: at most {limit:,} do ({basis})."
-    whole = ", the longest that the model supports" if limit == attention.context else ""
-    return f"A context of at most {limit:,} tokens fits{whole} ({basis}); activations and graphs reduce it."
+    whole_words = ", the longest that the model supports" if limit == attention.context else ""
+    return f"A context of at most {limit:,} tokens fits{whole_words} ({basis}); activations and graphs reduce it."
 
 
 def _loads_files_as_they_are(config: Config, files: ModelFacts) -> bool:

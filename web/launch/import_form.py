@@ -173,7 +173,7 @@ def _cancel(job: ImportJob) -> None:
     cancel_job(_folder(), job.id)
     if job.is_upload:
         job.path.unlink(missing_ok=True)
-    st.session_state[JOBS] = [other for other in _jobs() if other.id != job.id]
+    st.session_state[JOBS] = [kept_job for kept_job in _jobs() if kept_job.id != job.id]
     audit.record("cancel import", detail=job.shown_name)
     st.toast(markdown_text(f"The import of {job.shown_name} was cancelled."))
 

@@ -37,11 +37,11 @@ def _elsewhere_text(claims: DepthHolds) -> str:
         return "; in other conversations too"
     number = claims.conversations
     tried = f" in the {number} conversations tried" if number != 1 else " in the one conversation tried"
-    shown = f"; in others until {depth_label(until)}" if until is not None and until > depths[0] else ""
+    depth_text = f"; in others until {depth_label(until)}" if until is not None and until > depths[0] else ""
     following = depth_label(next(depth for depth in depths if until is None or depth > until))
     if claims.conversations_needed is None:
-        return f"{tried}{shown}; of others nothing is known at {following}"
-    return f"{tried}{shown}; for others, {claims.conversations_needed} would settle {following}"
+        return f"{tried}{depth_text}; of others nothing is known at {following}"
+    return f"{tried}{depth_text}; for others, {claims.conversations_needed} would settle {following}"
 
 
 def depths_text(suite: str, reached: int | None, own: int | None, baseline_name: str) -> str:

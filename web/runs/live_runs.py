@@ -21,13 +21,13 @@ MAX_QUEUED_RUNS = 50
 def show_live_runs() -> None:
     """One card per live run, then the queued ones; redrawn every two seconds, so cards must be cheap."""
     runs = runs_of_status(services().store)
-    shown = [*runs.live, *runs.queued[:MAX_QUEUED_RUNS]]
-    if shown:
+    shown_runs = [*runs.live, *runs.queued[:MAX_QUEUED_RUNS]]
+    if shown_runs:
         st.subheader("Live now")
-        st.html(live_cards(shown))
+        st.html(live_cards(shown_runs))
     if runs.live:
         st.html(markup.live_link([run.id for run in runs.live]))
-    _follow_changes(shown)
+    _follow_changes(shown_runs)
 
 
 def _follow_changes(runs: Sequence[Run]) -> None:

@@ -130,7 +130,7 @@ def _outlook(waiting: Sequence[Run], under_way: Sequence[Run]) -> _Outlook:
         for run, run_estimate in zip(runs, estimates, strict=True)
     ]
     delays_s = start_delays_s(zip(runs, left_s, strict=True))
-    end_s = max(delay + left for delay, left in zip(delays_s, left_s, strict=True))
+    end_s = max(delay + remaining_s for delay, remaining_s in zip(delays_s, left_s, strict=True))
     text = f"about {duration(end_s)} to go ({estimates[-1].basis})"
     return _Outlook({run.id: delay for run, delay in zip(runs, delays_s, strict=True)}, text)
 

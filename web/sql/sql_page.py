@@ -149,11 +149,11 @@ def _show_rows(request: SqlRequest, result: SqlAnswer) -> None:
         st.markdown(f"{describe_result(result)}.{cut}{shown_note}")
         show_downloads(result, request.sql, request.scope, st.session_state.get(NAME) or "query")
     if (kind := choose_kind()) == TABLE:
-        shown = linked_names(result.table.slice(0, MOST_SHOWN))
+        shown_rows = linked_names(result.table.slice(0, MOST_SHOWN))
         columns = (
-            {RUN_NAME: st.column_config.LinkColumn(display_text=r"#(.+)$")} if RUN_ID in shown.column_names else {}
+            {RUN_NAME: st.column_config.LinkColumn(display_text=r"#(.+)$")} if RUN_ID in shown_rows.column_names else {}
         )
-        st.dataframe(shown, hide_index=True, placeholder="NULL", column_config=columns)
+        st.dataframe(shown_rows, hide_index=True, placeholder="NULL", column_config=columns)
     else:
         show_chart(result.table, kind)
 

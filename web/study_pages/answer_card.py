@@ -60,11 +60,11 @@ def _strips(plan: StudyPlan, arms: Arms, colors: Mapping[str, int]) -> str:
     """Return a strip for each arm that has a ratio to the first one."""
     if not arms or not arms[0]["values"] or arms[0]["ratio"] is None:
         return ""
-    drawn = [arm for arm in arms if arm["ratio"] is not None and arm["interval"]]
-    span = span_of_intervals([(arm["interval"][0], arm["interval"][1]) for arm in drawn])
+    drawn_arms = [arm for arm in arms if arm["ratio"] is not None and arm["interval"]]
+    span = span_of_intervals([(arm["interval"][0], arm["interval"][1]) for arm in drawn_arms])
     base = fmean(arms[0]["values"])
     rows = []
-    for arm in drawn:
+    for arm in drawn_arms:
         is_first = arm is arms[0]
         interval = None if is_first else (arm["interval"][0], arm["interval"][1])
         bar = strip(relative_values(arm, base), span, plan.margin, arm["ratio"], interval)

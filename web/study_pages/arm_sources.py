@@ -38,8 +38,8 @@ class ArmSource(NamedTuple):
     @property
     def arm(self) -> ArmText:
         """The arm that starts it again where it ran; the engine is stated if the command does not show it."""
-        shown = explain(self.command).config
-        engine = None if shown and shown.engine == self.config.engine else self.config.engine
+        config = explain(self.command).config
+        engine = None if config and config.engine == self.config.engine else self.config.engine
         return ArmText(name=self.name[:MAX_NAME], command=self.command, engine=engine, host=self.host)
 
 

@@ -102,6 +102,6 @@ def retained_parts(study_text: StudyText) -> list[str]:
     budget = study_text.budget.model_dump(exclude_defaults=True)
     names += [f"budget.{name}" for name in budget if name not in ("runs", "hours")]
     for arm in study_text.arm:
-        stated = arm.model_dump(exclude_defaults=True)
-        names += [f"{name} of {arm.name}" for name in ("base_url", "env", "host") if name in stated]
+        stated_fields = arm.model_dump(exclude_defaults=True)
+        names += [f"{name} of {arm.name}" for name in ("base_url", "env", "host") if name in stated_fields]
     return names

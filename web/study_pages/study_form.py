@@ -330,9 +330,9 @@ def _show_objective(draft: StudyDraft) -> bool:
 
 def _objective_names(question: str) -> list[str]:
     """Return the objectives without a concurrency, of one request at a time, and the question's own."""
-    own = {"load": [USERS_HELD], "measure": [ACCURACY, SOLVED]}.get(question, [SOLVED])
+    extra_objectives = {"load": [USERS_HELD], "measure": [ACCURACY, SOLVED]}.get(question, [SOLVED])
     kinds = [Objective(kind, 1 if terms.needs_concurrency else None) for kind, terms in TERMS.items()]
-    return [*own, *(objective.name for objective in kinds)]
+    return [*extra_objectives, *(objective.name for objective in kinds)]
 
 
 def _objective_title(name: str | None) -> str:

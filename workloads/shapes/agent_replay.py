@@ -51,12 +51,12 @@ def build(params: AgentReplayParams) -> Plan:
 
 def _planned_requests(params: AgentReplayParams, shape: AgentShape) -> Iterator[PlannedRequest]:
     """Yield the requests that are sent; those that wait for one that is not wait for what that one waits for."""
-    sent = _sent_indexes(params, shape.requests)
-    place_of = {index: place for place, index in enumerate(sent)}
+    sent_indexes = _sent_indexes(params, shape.requests)
+    place_of = {index: place for place, index in enumerate(sent_indexes)}
     prompts = replayed_prompts(shape.requests, params.seed, params.answers)
     arrivals = _arrivals(params, shape.requests)
     stored = _StoredPrompts(shape.requests, prompts, place_of)
-    for index in sent:
+    for index in sent_indexes:
         request = shape.requests[index]
         waits_for = _sent_before(shape.requests, place_of, request.waits_for)
         yield PlannedRequest(
@@ -99,13 +99,13 @@ def _sent_indexes(params: AgentReplayParams, requests: Sequence[ShapeRequest]) -
 def _sent_before(requests: Sequence[ShapeRequest], place_of: dict[int, int], indexes: Sequence[int]) -> tuple[int, ...]:
     """Return the places of these requests in the plan; one that is not sent is replaced by those that it waits for."""
     places: dict[int, None] = {}
-    waiting, seen = list(indexes), set[int]()
+    waiting, seen_indexes = list(indexes), set[int]()
     while waiting:
         index = waiting.pop(0)
         if index in place_of:
             places[place_of[index]] = None
-        elif index not in seen:
-            seen.add(index)
+        elif index not in seen_indexes:
+            seen_indexes.add(index)
             waiting += requests[index].waits_for
     return tuple(places)
 

@@ -105,9 +105,9 @@ def _requests(params: NeedleParams) -> Iterator[PlannedRequest]:
 def draw_needles(seed: str) -> list[Needle]:
     """Return PLACES facts about different things with different codes."""
     rng = random.Random(seed)
-    colours, things = rng.sample(COLOURS.split("|"), PLACES), rng.sample(THINGS.split("|"), PLACES)
+    colours, objects = rng.sample(COLOURS.split("|"), PLACES), rng.sample(THINGS.split("|"), PLACES)
     codes = rng.sample(range(100_000, 1_000_000), PLACES)
-    return [Needle(f"{colour} {thing}", str(code)) for colour, thing, code in zip(colours, things, codes, strict=True)]
+    return [Needle(f"{colour} {thing}", str(code)) for colour, thing, code in zip(colours, objects, codes, strict=True)]
 
 
 def _cases(needles: Sequence[Needle], tokens: int, number: int) -> Iterator[NeedleCase]:

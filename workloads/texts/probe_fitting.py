@@ -90,8 +90,8 @@ class ProbeFitter:
         """Return the special tokens at the beginning of a prompt."""
         if self._head_ids is None:
             bare, with_head = await client.token_ids(SAMPLE), await client.token_ids(SAMPLE, add_special=True)
-            added = max(0, len(with_head) - len(bare))
-            self._head_ids = with_head[:added] if with_head[added:] == bare else []
+            added_tokens = max(0, len(with_head) - len(bare))
+            self._head_ids = with_head[:added_tokens] if with_head[added_tokens:] == bare else []
         return self._head_ids
 
     async def _context_of(self, client: TokenizerClient, words: SeededText) -> Sequence[int]:

@@ -67,18 +67,18 @@ def replayed_prompts(requests: Sequence[ShapeRequest], seed: int, answers: Answe
     needed: set[int | None] = set()
     prompts: list[ReplayedPrompt] = []
     for index, request in enumerate(requests):
-        own = _own_segments(request, _answered(requests, request), sorted(cuts[index]), seed)
+        own_segments = _own_segments(request, _answered(requests, request), sorted(cuts[index]), seed)
         head: tuple[PromptSegment, ...] = ()
         digest = hashlib.sha256(orjson.dumps([seed, list(map(list, request.spans))]))
         if request.shares:
-            other = prompts[request.shares.request]
-            head = _leading(other.segments, request.shares.tokens)
-            digest.update(f"{other.digest} {request.shares.tokens}".encode())
-        count += len(head) + len(own)
+            shared_prompt = prompts[request.shares.request]
+            head = _leading(shared_prompt.segments, request.shares.tokens)
+            digest.update(f"{shared_prompt.digest} {request.shares.tokens}".encode())
+        count += len(head) + len(own_segments)
         if count > MOST_SEGMENTS:
             raise PlanError(f"The prompts have more than {MOST_SEGMENTS:,} segments: send fewer requests.")
-        needed |= {segment.answers for segment in own}
-        prompts.append(ReplayedPrompt(index, digest.hexdigest()[:16], (*head, *own), answers))
+        needed |= {segment.answers for segment in own_segments}
+        prompts.append(ReplayedPrompt(index, digest.hexdigest()[:16], (*head, *own_segments), answers))
     if answers == "generated":
         return prompts
     return [

@@ -147,8 +147,8 @@ class _TraceBuilder:
             return None, spans
         tokens = min(sum(span.tokens for span in spans[:depth]), self.requests[shared.request].prompt_tokens)
         cut = sum(span.tokens for span in spans[:depth]) - tokens  # the other prompt ended within its last block
-        rest = [ShapeSpan(f"line {index} rest", TEXT, cut)] if cut else []
-        return SharedPrefix(shared.request, tokens), [*rest, *spans[depth:]]
+        rest_spans = [ShapeSpan(f"line {index} rest", TEXT, cut)] if cut else []
+        return SharedPrefix(shared.request, tokens), [*rest_spans, *spans[depth:]]
 
     def _arrival_s(self, line: TraceLine) -> float | None:
         """Return the time of a line since the first one."""
@@ -160,11 +160,11 @@ class _TraceBuilder:
 
 def _blocks(line: TraceLine, name: str) -> Iterator[ShapeSpan]:
     """Yield the blocks of a line, of which the last is as long as what remains; then what has no block."""
-    rest = line.input_length
+    remaining_tokens = line.input_length
     for block_id in line.hash_ids:
-        if rest <= 0:
+        if remaining_tokens <= 0:
             return
-        yield ShapeSpan(f"block {block_id}", TEXT, min(rest, BLOCK_TOKENS))
-        rest -= BLOCK_TOKENS
-    if rest > 0:
-        yield ShapeSpan(name, TEXT, rest)
+        yield ShapeSpan(f"block {block_id}", TEXT, min(remaining_tokens, BLOCK_TOKENS))
+        remaining_tokens -= BLOCK_TOKENS
+    if remaining_tokens > 0:
+        yield ShapeSpan(name, TEXT, remaining_tokens)

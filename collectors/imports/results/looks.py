@@ -90,8 +90,8 @@ def figures_left_out(source: ResultFile) -> str:
 
 def _quoted(passages: Sequence[str]) -> str:
     """Return the first passages in quotes, masked."""
-    shown = [f"“{mask_text(passage)}”" for passage in dict.fromkeys(passages)]
-    return ", ".join(shown[:MAX_PASSAGES]) + (" …" if len(shown) > MAX_PASSAGES else "")
+    quoted_passages = [f"“{mask_text(passage)}”" for passage in dict.fromkeys(passages)]
+    return ", ".join(quoted_passages[:MAX_PASSAGES]) + (" …" if len(quoted_passages) > MAX_PASSAGES else "")
 
 
 def _is_headless_row(line: str) -> bool:

@@ -81,8 +81,8 @@ def part_cells(measured: Sequence[MeasuredFidelity]) -> Iterator[list[str]]:
         cells = []
         for parts in by_arm:
             part = parts.get(label)
-            own = f"; own {percent(part.floor.value, 1)}" if part and part.floor else ""
-            cells.append(f"{_share(part.agreement)}{own}" if part else DASH)
+            own_words = f"; own {percent(part.floor.value, 1)}" if part and part.floor else ""
+            cells.append(f"{_share(part.agreement)}{own_words}" if part else DASH)
         yield [label, *cells]
 
 
@@ -105,12 +105,16 @@ def _range(low: float, high: float) -> str:
 
 
 def _divergence(fidelity: Fidelity) -> str:
-    own = fidelity.floor_divergence_nats
-    return f"{fidelity.divergence_nats.value:.4f} nats" + (f"; own {own.value:.4f}" if own else "")
+    own_divergence = fidelity.floor_divergence_nats
+    return f"{fidelity.divergence_nats.value:.4f} nats" + (
+        f"; own {own_divergence.value:.4f}" if own_divergence else ""
+    )
 
 
 def _greedy(fidelity: Fidelity) -> str:
-    unchanged, own = fidelity.unchanged_greedy, fidelity.floor_unchanged_greedy
+    unchanged, own_unchanged = fidelity.unchanged_greedy, fidelity.floor_unchanged_greedy
     if unchanged is None:
         return DASH
-    return f"{percent(unchanged.value)} of {unchanged.texts}" + (f"; own {percent(own.value)}" if own else "")
+    return f"{percent(unchanged.value)} of {unchanged.texts}" + (
+        f"; own {percent(own_unchanged.value)}" if own_unchanged else ""
+    )

@@ -162,8 +162,8 @@ def _prompts_text(values: Values, names: Names) -> str:
         return "no request by Pitwall"
     shared = f"all runs share {values['matched']} of {values['measured']} requests"
     text = shared if values["matched"] == values["measured"] else f"prompts differ: {shared}"
-    own = "; in later prompts the answers are each server's own, of the same lengths"
-    return text + own if values.get("has_own_answers") else text
+    own_answers_words = "; in later prompts the answers are each server's own, of the same lengths"
+    return text + own_answers_words if values.get("has_own_answers") else text
 
 
 def _concurrency_text(values: Values, names: Names) -> str:
@@ -275,8 +275,8 @@ def agreement_text(values: Values, reference: str) -> str:
     """Return 'first choice as A's at 97.9 % of places (97.1 to 98.5; A's own: 99.6 %)'."""
     share, low, high = values["agreement"]
     interval = "" if low is None else f"{100 * low:.1f} to {100 * high:.1f}"
-    own = f"{reference}'s own: {percent(values['floor'][0], 1)}" if values["floor"] else ""
-    note = "; ".join(filter(None, (interval, own)))
+    own_words = f"{reference}'s own: {percent(values['floor'][0], 1)}" if values["floor"] else ""
+    note = "; ".join(filter(None, (interval, own_words)))
     return f"first choice as {reference}'s at {percent(share, 1)} of places" + (f" ({note})" if note else "")
 
 

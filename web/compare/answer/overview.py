@@ -32,8 +32,8 @@ def overview_sentence(answers: Sequence[ArmComparison]) -> str:
     best = next((answer for answer in better if _verdict(answer) is VerdictAnswer.BETTER), next(iter(better), None))
     if best is None:
         return f"{_lead_of_baseline(ordered, answers[0].pair.baseline.name)}: {_phrases(ordered)}."
-    rest = [answer for answer in ordered if answer is not best]
-    return f"{_claim(best)}; {_phrases(rest)}." if rest else f"{_claim(best)}."
+    other_answers = [answer for answer in ordered if answer is not best]
+    return f"{_claim(best)}; {_phrases(other_answers)}." if other_answers else f"{_claim(best)}."
 
 
 def order_of_answers(answer: ArmComparison) -> tuple[bool, float]:
@@ -128,8 +128,8 @@ def arm_strips(answers: Sequence[ArmComparison], colors: Colors, span: float) ->
     for answer, title in zip(ranked, titles, strict=True):
         judgement, (_, values) = answer.judgement, relative_values(answer)
         assert judgement
-        drawn = strip(values, span, margin, judgement.ratio, judgement.interval)
-        rows.append(strip_row(title, f"{judgement.ratio:.2f}×", drawn, colors[answer.pair.contender.id]))
+        strip_markup = strip(values, span, margin, judgement.ratio, judgement.interval)
+        rows.append(strip_row(title, f"{judgement.ratio:.2f}×", strip_markup, colors[answer.pair.contender.id]))
     return f'<dl class="pw-strips pw-arm-strips">{"".join(rows)}{_scale(span)}</dl>{_key(margin)}'
 
 
@@ -143,7 +143,7 @@ def ticks_of(span: float, distance_percent: float = TICK_DISTANCE_PERCENT) -> li
     """Return the labelled ratios of a scale from 1/e^span to e^span: 1, and others that are far enough apart."""
     ticks: list[float] = []
     for tick in sorted(TICKS, key=lambda ratio: abs(math.log(ratio))):
-        places = [position_percent(other, span) for other in ticks]
+        places = [position_percent(other_tick, span) for other_tick in ticks]
         place = position_percent(tick, span)
         if abs(math.log(tick)) <= span and all(abs(place - other) >= distance_percent for other in places):
             ticks.append(tick)

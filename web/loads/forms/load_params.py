@@ -138,9 +138,9 @@ def _inputs(
 ) -> dict[str, JsonValue]:
     fields = kind.model_fields
     if FILE in names and workload == AGENT_REPLAY.name:
-        others = [name for name in names if name != FILE]
+        other_names = [name for name in names if name != FILE]
         return {FILE: _shape_file(str(values[FILE]), f"{key}-{workload}-{FILE}")} | _inputs(
-            kind, others, values, key, workload
+            kind, other_names, values, key, workload
         )
     return {name: field_input(name, fields[name], values[name], f"{key}-{workload}-{name}") for name in names}
 

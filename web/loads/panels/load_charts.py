@@ -50,14 +50,14 @@ def show_grid_map(rows: Sequence[Result], key: str) -> None:
 
 def _choose_slice(rows: Sequence[Result], axes: Sequence[str], key: str) -> list[Result]:
     """Let the viewer choose a value of each of these axes, and return the rows with it; the choices name the slice."""
-    chosen = list(rows)
+    chosen_rows = list(rows)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for axis in axes:
-            values = sorted({getattr(row, axis) for row in chosen if getattr(row, axis) is not None})
+            values = sorted({getattr(row, axis) for row in chosen_rows if getattr(row, axis) is not None})
             title = f"The maps are for {AXES[axis]}"
             value = st.selectbox(title, values, format_func="{:,}".format, key=f"slice-{key}-{axis}", width=SLICE_PX)
-            chosen = [row for row in chosen if getattr(row, axis) == value]
-    return chosen
+            chosen_rows = [row for row in chosen_rows if getattr(row, axis) == value]
+    return chosen_rows
 
 
 def _heat(values: dict[tuple[int, int], float | None], x: str, y: str) -> go.Figure:

@@ -18,17 +18,18 @@ MAX_OFFERED = 200  # the newest
 
 def compare_with(run: Run) -> None:
     """Offer the other ended runs, newest first, to members, who may see them all."""
-    others = [other for other in _ended_runs() if other.id != run.id] if is_member() else []
-    if not others:
+    other_runs = [other for other in _ended_runs() if other.id != run.id] if is_member() else []
+    if not other_runs:
         return
     with st.popover("Compare with ...", key="compare-with"):
-        chosen = st.selectbox(
-            "Run", others, None, format_func=_title, placeholder="choose, or type a part of its name", width=360
+        chosen_run = st.selectbox(
+            "Run", other_runs, None, format_func=_title, placeholder="choose, or type a part of its name", width=360
         )
         ids = [
-            compared.id for compared in sorted([run, *([chosen] if chosen else [])], key=lambda run: run.start_order)
+            compared.id
+            for compared in sorted([run, *([chosen_run] if chosen_run else [])], key=lambda run: run.start_order)
         ]
-        st.page_link(page_paths.COMPARE, label="Compare", query_params={"run": ids}, disabled=chosen is None)
+        st.page_link(page_paths.COMPARE, label="Compare", query_params={"run": ids}, disabled=chosen_run is None)
 
 
 def _ended_runs() -> Sequence[Run]:

@@ -31,9 +31,9 @@ def run_actions(run: Run) -> None:
     show_share_button([run], "run")
     report_button([run], "run")
     further_actions = actions_of_menu(run)
-    chosen = st.menu_button("More", list(further_actions), icon=":material/more_horiz:", key="run-more")
-    if chosen:
-        further_actions[chosen]()
+    action = st.menu_button("More", list(further_actions), icon=":material/more_horiz:", key="run-more")
+    if action:
+        further_actions[action]()
 
 
 def actions_of_menu(run: Run) -> dict[str, Callable[[], object]]:

@@ -77,8 +77,8 @@ class RunFilters:
     def active_count(self) -> int:
         """The number of filters in use."""
         started = single_choice("started", f"{self._page}-started", list(STARTED), "")
-        own = bool(_search_choice(self._page).current_value()) + bool(started.current_value())
-        return sum(map(bool, self._current.values())) + own
+        own_filter_count = bool(_search_choice(self._page).current_value()) + bool(started.current_value())
+        return sum(map(bool, self._current.values())) + own_filter_count
 
     def show(self) -> RunFilter:
         """Show the filters in one row, the rarer ones in a popover, and return their values."""

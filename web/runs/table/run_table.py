@@ -178,16 +178,16 @@ def run_table(
     caption: says how many runs these are. group: the group's key, since two groups may have the same runs. has_order:
     whether a press on a head sorts all runs, unknown values last (Streamlit's own sorting puts them first).
     """
-    shown = [*FIXED_COLUMNS, *columns]
+    shown_columns = [*FIXED_COLUMNS, *columns]
     rows_key, presses = _rows_key(runs, group), head_presses()
     key = table_key(f"ended-runs-{rows_key}-{presses}", runs)
     # As tall as its rows, but no taller than the window (pitwall.css).
     with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{rows_key}"):
         st.dataframe(
-            _shared_rows(runs, lines, shown, machines),
+            _shared_rows(runs, lines, shown_columns, machines),
             hide_index=True,
-            column_config=_column_config(runs, has_order, shown),
-            column_order=shown,
+            column_config=_column_config(runs, has_order, shown_columns),
+            column_order=shown_columns,
             on_select=partial(_follow, key, presses, [run.id for run in runs]),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
             selection_default={"selection": {"rows": ticks_on_arrival(key, runs)}},

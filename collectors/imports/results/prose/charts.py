@@ -56,7 +56,7 @@ def _chart(lines: list[str], first_line: int) -> Table | None:
     for _, match in series:
         name, values = match["name"] or "", _values(match["values"])
         # A line often repeats the tops of the bars, and has no name of its own.
-        is_repeated = any(values == others and "" in (name, other) for other, others in columns)
+        is_repeated = any(values == values_of_column and "" in (name, other) for other, values_of_column in columns)
         columns += [] if is_repeated or len(values) != len(places) else [(name, values)]
     heads = [axes["x"]["name"] or "", *(f"{name} {axes['y']['name']}".strip() for name, _ in columns)]
     names = [f"{title}: {place}" if title else place for place in places]

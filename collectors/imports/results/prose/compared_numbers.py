@@ -128,8 +128,8 @@ def _are_listed(sentence: str, former: re.Match[str], following: re.Match[str]) 
 def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | None:
     """Return numbers that are compared, None without a unit; of '30.6 / 32 GB' only the memory that is in use."""
     before = sentence[: matches[0].start()]
-    written = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
-    unit, factor = unit_of(written or _unit_at_end(before))
+    unit_text = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
+    unit, factor = unit_of(unit_text or _unit_at_end(before))
     if unit is None and not UNITLESS.search(before):
         return None
     words = parse_number(matches[-1]).words  # of the unit that they share: 'tok/s/user'

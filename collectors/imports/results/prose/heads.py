@@ -128,8 +128,13 @@ def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], 
 def with_rates_sent(heads: Sequence[str]) -> list[str]:
     """Return heads with 'request rate' for the rate that is sent, where another column has the one that is served."""
     is_sent = [RATE_HEAD.fullmatch(plain(head)) is not None for head in heads]
-    is_served = any(unit_in(head) == "requests/s" for head, sent in zip(heads, is_sent, strict=True) if not sent)
-    return ["request rate" if sent and is_served else head for head, sent in zip(heads, is_sent, strict=True)]
+    is_served = any(
+        unit_in(head) == "requests/s" for head, is_sent_rate in zip(heads, is_sent, strict=True) if not is_sent_rate
+    )
+    return [
+        "request rate" if is_sent_rate and is_served else head
+        for head, is_sent_rate in zip(heads, is_sent, strict=True)
+    ]
 
 
 def with_units_of_tests(heads: Sequence[str]) -> list[str]:

@@ -109,8 +109,8 @@ def _without_comments(text: str) -> str:
     before, *parts = text.split("<!--")
     texts = [before]
     for part in parts:
-        comment, closing, rest = part.partition("-->")
-        texts.append(f"{_NO_BREAK.sub(' ', f'<!--{comment}-->')}{rest}" if closing else f"<!--{part}")
+        comment, closing, remaining_text = part.partition("-->")
+        texts.append(f"{_NO_BREAK.sub(' ', f'<!--{comment}-->')}{remaining_text}" if closing else f"<!--{part}")
     return "".join(texts)
 
 

@@ -28,9 +28,9 @@ def with_whole_tables(text: str) -> str:
             rows = _rows_of(lines, index)
             last = rows[-1] if rows else index + 1
             if last - index - 1 > len(rows):
-                kept = [index, index + 1, *rows]
-                messages = [line for line in range(index, last + 1) if line not in set(kept)]
-                lines[index : last + 1] = [lines[line] for line in (*messages, *kept)]
+                table_lines = [index, index + 1, *rows]
+                messages = [line for line in range(index, last + 1) if line not in set(table_lines)]
+                lines[index : last + 1] = [lines[line] for line in (*messages, *table_lines)]
             index = last
         index += 1
     return "\n".join(lines) + ("\n" if text.endswith("\n") else "")

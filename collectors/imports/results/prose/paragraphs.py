@@ -65,9 +65,9 @@ def with_joined_answers(lines: Sequence[str]) -> list[str]:
     """
     joined_lines, count = [*lines], len(_SHOWN_ANSWER)
     for index in range(len(lines) - count + 1):
-        shown = lines[index : index + count]
-        if all(pattern.fullmatch(line) for pattern, line in zip(_SHOWN_ANSWER, shown, strict=True)):
-            joined_lines[index : index + count] = [" • ".join(map(str.strip, shown)), *[""] * (count - 1)]
+        paragraph = lines[index : index + count]
+        if all(pattern.fullmatch(line) for pattern, line in zip(_SHOWN_ANSWER, paragraph, strict=True)):
+            joined_lines[index : index + count] = [" • ".join(map(str.strip, paragraph)), *[""] * (count - 1)]
     return joined_lines
 
 

@@ -107,8 +107,10 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
         else:
             parts.values[name] = settings[name] = items
     is_summary = bool(below)
-    own = [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
-    return [*own, *below]
+    own_records = (
+        [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
+    )
+    return [*own_records, *below]
 
 
 def is_of_part(name: str, values: Mapping[str, Any]) -> bool:
@@ -151,9 +153,9 @@ def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
     """Return values whose names are statistics under the metric that another value names: {"metric": "tpot_ms"}."""
     texts = {name: item for name, item in values.items() if isinstance(item, str)}
     unit = next((item for name, item in texts.items() if UNIT_HEAD.fullmatch(name)), "")
-    named = [f"{item} {unit}".strip() for name, item in texts.items() if METRIC_HEAD.fullmatch(name)][:1]
-    others = [f"{item} {unit}" for item in texts.values() if item != unit] if unit and not named else []
-    labels = [*named, *(other for other in others if value_name_of(other).metric_name is not None)]
+    metric_labels = [f"{item} {unit}".strip() for name, item in texts.items() if METRIC_HEAD.fullmatch(name)][:1]
+    other_labels = [f"{item} {unit}" for item in texts.values() if item != unit] if unit and not metric_labels else []
+    labels = [*metric_labels, *(other for other in other_labels if value_name_of(other).metric_name is not None)]
     label = next((label for label in labels if value_name_of(label).is_of_result(None)), None)
     if label is None:
         return values
@@ -173,7 +175,9 @@ def _with_names_of_decoding(values: dict[str, Any]) -> dict[str, Any]:
 def _with_names_of_llama_bench(values: dict[str, Any]) -> dict[str, Any]:
     """Return values with the unit of the speed that llama-bench calls 'avg_ts', where no other name states a speed."""
     names = {name: name.removesuffix(SPEED_OF_ROW) for name in values if name.endswith(SPEED_OF_ROW)}
-    of_rows = {name for name, around in names.items() if all(f"{around}{other}" in values for other in LENGTHS_OF_ROW)}
+    of_rows = {
+        name for name, around in names.items() if all(f"{around}{length}" in values for length in LENGTHS_OF_ROW)
+    }
     if not of_rows or any(value_name_of(name).unit == "tok/s" for name in values):
         return values
     return {f"{names[name]}{NAMED_SPEED}" if name in of_rows else name: values[name] for name in values}

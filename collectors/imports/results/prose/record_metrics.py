@@ -146,8 +146,10 @@ def _counts_in(values: Mapping[str, Any], patterns: tuple[tuple[Any, str], ...])
 def tested_side_of(record: Record) -> str | None:
     """Return the side of a request that was tested, as a mode or the object around it says: 'pp512', 'decode'."""
     values = (*record.values.items(), *record.settings.items())
-    named = [(name, value) for name, value in values if _names_test(name) and isinstance(value, str)]
-    tests = [value for _, value in named] + [value.rpartition(" ")[2] for name, value in named if name in (LIST, GROUP)]
+    named_tests = [(name, value) for name, value in values if _names_test(name) and isinstance(value, str)]
+    tests = [value for _, value in named_tests] + [
+        value.rpartition(" ")[2] for name, value in named_tests if name in (LIST, GROUP)
+    ]
     return next((test for value in tests if names_side_alone(test := value.replace("_", " "))), None)
 
 
@@ -233,11 +235,12 @@ def _with_single_duration(metrics: Mapping[str, MetricName], values: Mapping[str
         if metric_name.metric == "duration_s" and is_number(values[name])
     }  # fmt: skip
     first = next((name for name in durations if leaf_words(name).startswith("duration")), next(iter(durations), None))
-    others = {
+    other_durations = {
         name for name, duration in durations.items()
         if first and statistic_of(value_name_of(name).words, None) == statistic_of(value_name_of(first).words, None)
         and abs(duration - durations[first]) > MOST_DIFFERENCE * durations[first]
     }  # fmt: skip
     return {
-        name: value_name_of(name).stated if name in others else metric_name for name, metric_name in metrics.items()
+        name: value_name_of(name).stated if name in other_durations else metric_name
+        for name, metric_name in metrics.items()
     }

@@ -226,9 +226,9 @@ def _names_model(name: str) -> bool:
 def _time_of(record: Record) -> datetime | None:
     """Return when a record was measured, where it states the zone."""
     values = (*record.values.items(), *record.settings.items())
-    written = next((value for name, value in values if value_name_of(name).words in TIMES), None)
+    time_text = next((value for name, value in values if value_name_of(name).words in TIMES), None)
     try:
-        time = datetime.fromisoformat(written) if isinstance(written, str) else None
+        time = datetime.fromisoformat(time_text) if isinstance(time_text, str) else None
     except ValueError:
         return None
     return time if time and time.tzinfo else None
@@ -267,11 +267,16 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         if metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
             continue
-        named, arm = point_of_words("", column.words), point_of_words("", str(record.values.get(COLUMN, "")))
+        point_of_name, arm = point_of_words("", column.words), point_of_words("", str(record.values.get(COLUMN, "")))
         level = 1 if SINGLE.search(column.words) else arm.concurrency
-        lengths = (named.prompt_tokens or tested.prompt_tokens, named.output_tokens or tested.output_tokens)
+        lengths = (
+            point_of_name.prompt_tokens or tested.prompt_tokens,
+            point_of_name.output_tokens or tested.output_tokens,
+        )
         own_levels = (level, *lengths)
-        levels = [shared if own is None else own for own, shared in zip(own_levels, levels, strict=True)]
+        levels = [
+            shared if own_level is None else own_level for own_level, shared in zip(own_levels, levels, strict=True)
+        ]
         point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
         load.result(
             point, metric, _statistic_of(name, metric), value, factor=metric_name.factor,

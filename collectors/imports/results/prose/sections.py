@@ -115,7 +115,7 @@ def _latency_of_list(lines: Sequence[str], line: int) -> str:
     if not 0 < line <= len(lines) or not BULLET.match(lines[line - 1]):
         return ""
     above = lines[max(0, line - 1 - MAX_LINES_OF_LIST) : line - 1][::-1]
-    lead = next((other.strip() for other in above if other.strip() and not BULLET.match(other)), "")
+    lead = next((line_above.strip() for line_above in above if line_above.strip() and not BULLET.match(line_above)), "")
     if not lead.endswith(":") or len(lead) > MAX_LINE_CHARS or FIGURE.search(lead):
         return ""
     names = {name.lower(): name for name in LATENCY_OF_LEAD.findall(lead)}
@@ -183,7 +183,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
 
 def _caption_above(lines: Sequence[str], index: int) -> str:
     """Return the line of words above a quoted passage that tells what it is; empty for any other line."""
-    line = next((other.strip() for other in lines[max(0, index - 2) : index][::-1] if other.strip()), "")
+    line = next((line_above.strip() for line_above in lines[max(0, index - 2) : index][::-1] if line_above.strip()), "")
     is_possible = 0 < len(line) <= MAX_HEADING_CHARS and (line[0].isalnum() or line[0] == "`") and "|" not in line
     return line if is_possible and not FIGURE.search(line) and not line.startswith(FENCE) else ""
 
@@ -191,7 +191,7 @@ def _caption_above(lines: Sequence[str], index: int) -> str:
 def _title(lines: Sequence[str], index: int) -> _Heading | None:
     """Return a short line between empty ones that names a unit and no figure, as a heading."""
     line, around = lines[index], (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])
-    is_alone = 0 < len(line) <= MAX_HEADING_CHARS and not any(other.strip() for other in around)
+    is_alone = 0 < len(line) <= MAX_HEADING_CHARS and not any(neighbour.strip() for neighbour in around)
     is_title = is_alone and line[0].isalpha() and line[-1] not in ".:?!" and unit_in(line) and not FIGURE.search(line)
     return _Heading(BOLD_LEVEL, line.strip()) if is_title else None
 
@@ -242,7 +242,7 @@ def _bare_label(lines: Sequence[str], index: int) -> str:
     is_alone = not above.strip() or (FIGURE_LINE.match(above) is not None and not FIGURE_LINE.match(line))
     if not is_possible or not is_alone or "|" in line or FIGURE.search(line) or BUILD.match(line):
         return ""
-    below = next((other for other in lines[index + 1 : index + 3] if other.strip()), "")
+    below = next((line_below for line_below in lines[index + 1 : index + 3] if line_below.strip()), "")
     is_above_table = below.count("|") > 1 or below.lstrip()[:6].lower() == "<table"
     is_above_figures = below in lines[index + 1 : index + 2] and FIGURE_LINE.match(below) and FIGURE.search(below)
     return line.strip() if is_above_table or is_above_figures else ""

@@ -176,6 +176,6 @@ def _engine_of(text: str) -> str | None:
 
 def _names_other_version(text: str, version: str) -> bool:
     """Whether a text speaks of another version without the engine's name: '0.7 is slower, I went back to 0.6.8'."""
-    others = (match[1] or match[2] for match in _OTHER_VERSION.finditer(text))
+    other_versions = (match[1] or match[2] for match in _OTHER_VERSION.finditer(text))
     major = version.partition(".")[0]
-    return any(other.partition(".")[0] == major and other != version for other in others)
+    return any(version_text.partition(".")[0] == major and version_text != version for version_text in other_versions)

@@ -96,7 +96,7 @@ def _listed_statistics(number: int, line: str) -> StatisticLine | None:
     names = [f"p{name.rstrip('%')}" if is_percentile or _PERCENT.fullmatch(name) else name for name in names]
     unit_match = _UNIT_AT_END.search(label)
     unit, factor = unit_of(unit_match["unit"]) if unit_match else (None, 1.0)
-    numbers = [_LISTED_NUMBER.fullmatch(written) for written in match["numbers"].replace(" ", "").split(",")]
+    numbers = [_LISTED_NUMBER.fullmatch(number_text) for number_text in match["numbers"].replace(" ", "").split(",")]
     is_known = all(re.fullmatch(_STATISTIC_NAME, name, re.IGNORECASE) for name in names)
     values = [_listed_number(listed, unit, factor) for listed in numbers if listed]
     has_units = all(value.unit in (unit or "ms", "ms", "s") for value in values)

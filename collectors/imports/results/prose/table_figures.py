@@ -317,13 +317,13 @@ def _label(table: Table, row: Sequence[str]) -> str:
     """Return the cell that names the metric of a row, with the unit of its own column; else the first."""
     heads = [head.strip("*` ") for head in table.heads]
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
-    named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
+    metric_cell = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
     texts = [
         cell for column, cell in enumerate(row)
         if not (read_cell(cell) or FIGURE.search(cell.replace("**", "")) or cell[:1].isdigit())
         and not (column < len(heads) and NOTE_HEAD.fullmatch(heads[column]))
     ]  # fmt: skip
-    label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
+    label = metric_cell or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 
 
@@ -344,7 +344,7 @@ def _columns_of_versions(table: Table, columns: Sequence[int]) -> set[int]:
     has_decimals = {column for column in columns if any("." in cell for cell in cells[column])}
     return {
         column for column in columns
-        if column not in has_decimals and any(other > column for other in has_decimals)
+        if column not in has_decimals and any(decimal_column > column for decimal_column in has_decimals)
         and all(cell.isdecimal() for cell in cells[column]) and 2 * len(set(cells[column])) <= len(cells[column])
     }  # fmt: skip
 

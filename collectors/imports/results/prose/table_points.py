@@ -85,8 +85,10 @@ def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None,
 def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:
     """Return the number in the column with such a head, or in the row with such a name: '4', '×4', '**c=4**'."""
     indexes = [index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))]
-    named = [index for index in indexes if "conc" in table.heads[index].lower()]  # 'concurrency' beside 'parallel'
-    index = next(iter([*named, *indexes]), None)
+    level_columns = [
+        index for index in indexes if "conc" in table.heads[index].lower()
+    ]  # 'concurrency' beside 'parallel'
+    index = next(iter([*level_columns, *indexes]), None)
     if index is not None and index < len(row) and pattern is CONCURRENCY_HEAD:
         row = [*row[:index], WHOLE_DECIMALS.sub("", row[index]), *row[index + 1 :]]
     if index is not None and not _is_letter_of_arm(table.heads[index], map(plain, table.heads)):

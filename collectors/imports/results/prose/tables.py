@@ -141,7 +141,7 @@ def _continues(above: Sequence[str], cells: Sequence[str]) -> bool:
     """Return whether cells are a second line of the row above them: words below some of its cells, never a number."""
     is_of_row = len(cells) == len(above) and any(cells) and not any(map(str.isdigit, "".join(cells)))
     is_name = cells[0].startswith("(") and not any(cells[1:])
-    is_below = not cells[0] and all(other for other, cell in zip(above, cells, strict=True) if cell)
+    is_below = not cells[0] and all(cell_above for cell_above, cell in zip(above, cells, strict=True) if cell)
     return is_of_row and (is_name or is_below)
 
 

@@ -50,11 +50,11 @@ RATES = ("tok/s", "requests/s")
 
 def pattern_of(*names: str, factor: float | None = None) -> str:
     """Return a pattern of the units with these Pitwall names and this factor, all without any; 'tok / s' is 'tok/s'."""
-    written = [
+    spellings = [
         unit for unit, (name, own_factor) in UNITS.items()
         if (not names or name in names) and factor in (None, own_factor)
     ]  # fmt: skip
-    return _factored([tuple(" ?/ ?" if letter == "/" else re.escape(letter) for letter in unit) for unit in written])
+    return _factored([tuple(" ?/ ?" if letter == "/" else re.escape(letter) for letter in unit) for unit in spellings])
 
 
 def _factored(words: Sequence[tuple[str, ...]]) -> str:
@@ -181,13 +181,13 @@ def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
     text = _CYRILLIC_SECONDS.sub("s", _QUANTISATION.sub("", text))
     variable = text.strip("`*")
-    if "_" in variable and _NAME.fullmatch(variable) and (named := named_unit(in_words(variable).lower())):
-        return named.unit if named.factor == 1.0 else None
+    if "_" in variable and _NAME.fullmatch(variable) and (name_unit := named_unit(in_words(variable).lower())):
+        return name_unit.unit if name_unit.factor == 1.0 else None
     match = HEADING_UNIT.search(text) or (HEADING_UNIT.search(in_words(text)) if "_" in text else None)
     if match is None:
         return None
-    written = next(unit for unit in match.groups() if unit)
-    return _OF_HEADINGS.get(written.lower()) or unit_of(written)[0]
+    spelling = next(unit for unit in match.groups() if unit)
+    return _OF_HEADINGS.get(spelling.lower()) or unit_of(spelling)[0]
 
 
 def may_have_figure(text: str) -> bool:

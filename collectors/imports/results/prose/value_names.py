@@ -81,8 +81,8 @@ def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
     is_of_values = _COUNT_OF_VALUES.fullmatch(leaf_words(name)) or _SUM_OF_VALUES.search(plain_words)
-    if (named := named_unit(plain_words)) and not is_of_values:
-        return _value_name_with(named, name, plain_words)
+    if (name_unit := named_unit(plain_words)) and not is_of_values:
+        return _value_name_with(name_unit, name, plain_words)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
     lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED, _TIME))
@@ -106,8 +106,8 @@ def _of_model_load(name: str, unit: str) -> MetricName | None:
     """Return the metric of `load_time_s`, which in a record of a model's answer is that of the model."""
     factor = {"s": 1.0, "ms": 1e-3}.get(unit)
     around, _, leaf = name.rpartition(" ")
-    named = named_unit(leaf_words(around if around and _STATISTIC.fullmatch(leaf) else name))
-    is_load = factor is not None and named is not None and _LOAD.fullmatch(named.words) is not None
+    name_unit = named_unit(leaf_words(around if around and _STATISTIC.fullmatch(leaf) else name))
+    is_load = factor is not None and name_unit is not None and _LOAD.fullmatch(name_unit.words) is not None
     return MetricName("model_load_s", factor or 1.0) if is_load else None
 
 

@@ -138,11 +138,14 @@ def add_sums(load: LoadBuilder, source: ResultFile) -> MeasurementPoint:
 
 def add_summary(load: LoadBuilder, values: Mapping[str, Any]) -> MeasurementPoint:
     """Add the values of a summary by their labels and return their point."""
-    named = {label.lower(): value for label, value in values.items()}
-    concurrency = next((level for name in LEVELS if (level := count(named.get(name)))), None)
+    values_by_label = {label.lower(): value for label, value in values.items()}
+    concurrency = next((level for name in LEVELS if (level := count(values_by_label.get(name)))), None)
     point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
-    n = next((number for name in ("success requests", "succeed requests") if (number := count(named.get(name)))), None)
-    load.planned_requests = (load.planned_requests or 0) + (count(named.get(ALL_REQUESTS)) or 0)
+    n = next(
+        (number for name in ("success requests", "succeed requests") if (number := count(values_by_label.get(name)))),
+        None,
+    )
+    load.planned_requests = (load.planned_requests or 0) + (count(values_by_label.get(ALL_REQUESTS)) or 0)
     for label, value in values.items():
         if label.lower() not in (*LEVELS, ALL_REQUESTS):
             add_value(load, point, label, value, n=n)

@@ -37,7 +37,9 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     lines = content.splitlines()
     tables = list(framed_tables(lines))
     loads: list[LoadBuilder] = []
-    used: list[tuple[int, int]] = [(index, index + 1) for index, line in enumerate(lines) if BEST.fullmatch(line[:120])]
+    read_ranges: list[tuple[int, int]] = [
+        (index, index + 1) for index, line in enumerate(lines) if BEST.fullmatch(line[:120])
+    ]
     point, is_report, model = MeasurementPoint("all requests"), False, None
     for table in tables:
         is_sum, is_level, is_percentiles = _is_sum(table), _is_level(table), _has_percentiles(table)
@@ -58,8 +60,8 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
             _add_levels(loads[-1], table)
         else:
             _add_percentiles(loads[-1], table, point)
-        used.append((table.start, table.end))
-    return _without_repetitions(loads), without_blocks(lines, used)
+        read_ranges.append((table.start, table.end))
+    return _without_repetitions(loads), without_blocks(lines, read_ranges)
 
 
 def _without_repetitions(loads: Sequence[LoadBuilder]) -> list[LoadBuilder]:
@@ -107,10 +109,10 @@ def _add_sums(load: LoadBuilder, table: FramedTable) -> MeasurementPoint:
     counts = next((COUNT_CELLS.fullmatch(str(v)) for label, v in values.items() if label.lower() == COUNTS), None)
     if counts:
         total, succeeded, failed = map(int, counts.groups())
-        others = {label: value for label, value in values.items() if label.lower() != COUNTS}
+        other_values = {label: value for label, value in values.items() if label.lower() != COUNTS}
         first = {"Total Requests": total, "Success Requests": succeeded, "Failed Requests": failed}
-        duration = {label: others.pop(label) for label in list(others) if label.lower() in SUM_LABELS}
-        values = {**duration, **first, **others}
+        duration = {label: other_values.pop(label) for label in list(other_values) if label.lower() in SUM_LABELS}
+        values = {**duration, **first, **other_values}
     return evalscope.add_summary(load, values)
 
 

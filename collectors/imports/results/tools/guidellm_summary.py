@@ -97,11 +97,11 @@ def _logical_lines(lines: Sequence[str]) -> list[str]:
     """Join what a terminal wrapped: a line that begins like none of the table's goes on with the one above."""
     joined: list[str] = []
     for line in lines:
-        shown = line[:MAX_LINE_CHARS].strip()
+        plain_line = line[:MAX_LINE_CHARS].strip()
         if LINE_START.match(line[:MAX_LINE_CHARS]) or not joined:
-            joined.append(shown)
+            joined.append(plain_line)
         else:
-            joined[-1] = f"{joined[-1]} {shown}"
+            joined[-1] = f"{joined[-1]} {plain_line}"
     return joined
 
 

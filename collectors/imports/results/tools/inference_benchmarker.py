@@ -40,7 +40,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     lines = content.splitlines()
     loads: list[LoadBuilder] = []
     settings: dict[str, str] = {}
-    used: list[tuple[int, int]] = []
+    read_ranges: list[tuple[int, int]] = []
     for table in framed_tables(lines):
         if table.heads == ["parameter", "value"]:
             settings = {row[0]: row[1] for row in table.rows if len(row) == 2 and row[1] != "N/A"}
@@ -48,8 +48,8 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
             loads.append(_load_of(table, settings, ticket, first_number + len(loads)))
         else:
             continue
-        used.append((table.start, table.end))
-    return loads, without_blocks(lines, used)
+        read_ranges.append((table.start, table.end))
+    return loads, without_blocks(lines, read_ranges)
 
 
 def _is_results(table: FramedTable) -> bool:

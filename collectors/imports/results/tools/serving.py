@@ -281,13 +281,13 @@ def _add_latencies(load: LoadBuilder, point: MeasurementPoint, result: Mapping[s
         match = STATISTIC.fullmatch(name)
         if match is None or value is None or _is_repetition(match, result):
             continue
-        what, unit, statistic = match["what"], match["unit"] or "", match["statistic"]
-        n = _value_count(what, result)
+        quantity, unit, statistic = match["what"], match["unit"] or "", match["statistic"]
+        n = _value_count(quantity, result)
         if statistic == "std":
             continue  # belongs to the mean
-        population_sd = result.get(f"std_{what}{unit}") if statistic == "mean" else None
+        population_sd = result.get(f"std_{quantity}{unit}") if statistic == "mean" else None
         load.result(
-            point, LATENCIES[what], _statistic_name(match, result), value,
+            point, LATENCIES[quantity], _statistic_name(match, result), value,
             factor=1.0 if unit else 1e3, n=n, population_sd=population_sd,
         )  # fmt: skip
 

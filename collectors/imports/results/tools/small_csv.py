@@ -135,8 +135,8 @@ def _loads_of(tool: CsvTool, rows: Sequence[Mapping[str, str]], ticket: Ticket) 
             metric = "decode_tps" if column.metric == "batch_decode_tps" and level == 1 else column.metric
             named_point = point._replace(name=f"{point.name}: {name}") if metric == STATED else point
             load.result(named_point, metric, tool.statistic, _number(row[name]), factor=column.factor, unit=column.unit)
-        others = {name: cell for name, cell in row.items() if name and name not in tool.columns and cell}
-        load.params |= {name: _number(cell) for name, cell in others.items()}
+        settings = {name: cell for name, cell in row.items() if name and name not in tool.columns and cell}
+        load.params |= {name: _number(cell) for name, cell in settings.items()}
         yield load
 
 

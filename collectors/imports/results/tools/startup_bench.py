@@ -49,12 +49,12 @@ def load_of_result(result: Mapping[str, Any], ticket: Ticket) -> LoadBuilder:
         match = NAME.fullmatch(name)
         if match is None:
             continue
-        phase, what = match["phase"], match["what"].replace("_", " ")
+        phase, quantity = match["phase"], match["what"].replace("_", " ")
         seconds = [value for value in map(number, list_of(result.get(f"{match['key']}_times"))) if value is not None]
         sd = stdev(seconds) if len(seconds) > 1 else None
-        _add(load, phase, what, "mean", average, n=len(seconds) or None, sd=sd)
+        _add(load, phase, quantity, "mean", average, n=len(seconds) or None, sd=sd)
         for percent, value in dict_of(result.get(f"{match['key']}_percentiles")).items():
-            _add(load, phase, what, percentile_name(percent), value, n=len(seconds) or None)
+            _add(load, phase, quantity, percentile_name(percent), value, n=len(seconds) or None)
     return load
 
 
@@ -97,14 +97,14 @@ def _is_following(line: str) -> bool:
 
 def _printed_load(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model_of(block.command))
-    phase, what = "cold", "startup"
+    phase, quantity = "cold", "startup"
     for line in block.lines:
         if match := PHASE.fullmatch(line):
             phase = match["phase"]
         elif match := PERCENTILES.fullmatch(line):
-            what = match["what"].lower()
+            quantity = match["what"].lower()
         elif match := AVERAGE.fullmatch(line):
             _add(load, phase, match["what"], "mean", float(match["seconds"]))
         elif match := PERCENTILE.fullmatch(line):
-            _add(load, phase, what, percentile_name(match["percent"]), float(match["seconds"]))
+            _add(load, phase, quantity, percentile_name(match["percent"]), float(match["seconds"]))
     return load

@@ -107,11 +107,11 @@ def _add(
     latencies_s: Mapping[str, float | None],
 ) -> None:  # fmt: skip
     """Add a report's counts, duration, rate of successes and latencies; the rate at which it sent is a setting."""
-    sent = count(totals.get("requests"))
-    if sent:
+    sent_requests = count(totals.get("requests"))
+    if sent_requests:
         if success is not None and success <= 1:
-            load.result(POINT, "requests", "total", round(sent * success))
-            load.result(POINT, "failed_requests", "total", sent - round(sent * success))
+            load.result(POINT, "requests", "total", round(sent_requests * success))
+            load.result(POINT, "failed_requests", "total", sent_requests - round(sent_requests * success))
         load.notes.append(assumption_note(TOOL))
         load.params |= {"rate": totals["rate"]} if totals.get("rate") is not None else {}
         load.result(POINT, "request_tps", "mean", totals.get("throughput"))
