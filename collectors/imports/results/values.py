@@ -50,7 +50,7 @@ def count(value: Any) -> int | None:
 def scaled(value: Any, factor: float) -> float | None:
     """Return a number in another unit: `factor` 1000 converts seconds to milliseconds."""
     checked = number(value)
-    return None if checked is None else checked * factor
+    return None if checked is None else converted(checked, factor)
 
 
 def converted(value: float, factor: float) -> float:

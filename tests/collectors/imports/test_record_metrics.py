@@ -376,3 +376,12 @@ def test_converted_numbers_keep_their_digits(tmp_path: Path) -> None:
     path = tmp_path / "bench.csv"
     path.write_text("model,concurrency,latency_p50_s,output_tok_s\na-7b,1,24.9804,50.5\na-7b,2,24.9804,90.5\n")
     assert [r.value for r in results_of(load_of(path)) if r.metric == "e2e_ms"] == [24980.4, 24980.4]
+
+
+def test_a_sentence_repeats_a_value_with_all_its_digits(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "| Concurrency | Output (tok/s) |\n|---|---|\n| 4 | 423.2440128816411 |\n| 8 | 600.5 |\n\n"
+        "The output throughput was 423.2440128816411 tok/s.\n"
+    )
+    assert [r.value for r in results_of(load_of(path))] == [423.2440128816411, 600.5]

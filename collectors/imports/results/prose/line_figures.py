@@ -31,6 +31,7 @@ from collectors.imports.results.prose.stated_figures import (
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import may_have_figure, unit_in
+from collectors.imports.results.values import converted
 from load_records import Result
 
 VALUE = re.compile(
@@ -225,7 +226,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
         ends = (end for end in (statement.value.low, statement.value.high) if end is not None)
-        if not all((unit or metric, round(end * factor, 9)) in stored_values for end in ends):
+        if not all((unit or metric, converted(end, factor)) in stored_values for end in ends):
             has_label = _has_own_label(statement.paragraph, statement.words)
             lead = "" if has_label else _lead_of(statement.paragraph, statement.words)
             name = (

@@ -69,11 +69,11 @@ def _add_line(load: LoadBuilder, line: str, prefix: str, number: int) -> bool:
         _add_timing(load, match, f"{prefix}{match['name']} time (line {number})")
     elif match := _TOTAL_OF_SLOT.search(line):
         point = MeasurementPoint(f"{prefix}total time (line {number})")
-        load.result(point, "duration_s", STATED, round(_value(match["ms"]) / 1e3, 9))
+        load.result(point, "duration_s", STATED, _value(match["ms"]), factor=1e-3)
     elif match := _PROMPT_PROGRESS.search(line):
         point = MeasurementPoint(f"{prefix}prompt processing (line {number})", None, int(match["tokens"]))
         load.result(point, "prompt_tps", STATED, _value(match["tps"]))
-        load.result(point, "prompt_ms", STATED, round(1e3 * _value(match["seconds"]), 9))
+        load.result(point, "prompt_ms", STATED, _value(match["seconds"]), factor=1e3)
     elif match := _ANSWER_PROGRESS.search(line):
         point = MeasurementPoint(f"{prefix}tg (line {number})", None, None, int(match["tokens"]))
         load.result(point, "decode_tps", STATED, _value(match["tps"]))

@@ -24,7 +24,7 @@ from collectors.imports.results.tools.printed_block import (
     read_blocks,
 )
 from collectors.imports.results.tools.runtime_lines import RUNTIMES
-from collectors.imports.results.values import count
+from collectors.imports.results.values import converted, count
 from domain import JsonValue
 
 TOOLS = (*CHAT_TOOLS, *RUNTIMES, *HTTP_TESTERS)
@@ -189,9 +189,9 @@ def _readings(tool: AnswerTool, match: re.Match[str]) -> Iterator[Reading]:
         if text[-1].isalpha():  # a duration with its unit
             seconds = seconds_of(text.replace(" ", ""))
             if seconds is not None:
-                yield Reading(metric, statistic, round(seconds * (1e3 if metric.endswith("_ms") else 1.0), 9))
+                yield Reading(metric, statistic, converted(seconds, 1e3 if metric.endswith("_ms") else 1.0))
         else:
-            yield Reading(metric, statistic, round(float(text) * factor, 9))
+            yield Reading(metric, statistic, converted(float(text), factor))
 
 
 def metric_of(name: str) -> tuple[str, float]:

@@ -14,6 +14,7 @@ from collectors.imports.results.tools.printed import number_or_text
 from collectors.imports.results.tools.printed_block import (
     NO_COMMAND,
     PrintedBlock,
+    blocks_among,
     command_among,
     model_of,
     read_blocks,
@@ -89,15 +90,17 @@ def _warm_ups(lines: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _batches(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if OPENING.fullmatch(lines[index][:80]):
-            while end < len(lines) and LINE.fullmatch(lines[end][:200]) and not OPENING.fullmatch(lines[end][:80]):
-                end += 1
-            if any("latency:" in line for line in lines[index:end]):
-                yield index, end
-        index = end
+    for start, end in blocks_among(lines, _is_opening, _is_following):
+        if any("latency:" in line for line in lines[start:end]):
+            yield start, end
+
+
+def _is_opening(line: str) -> bool:
+    return OPENING.fullmatch(line[:80]) is not None
+
+
+def _is_following(line: str) -> bool:
+    return LINE.fullmatch(line[:200]) is not None and not _is_opening(line)
 
 
 def _tables(lines: Sequence[str]) -> list[tuple[int, int]]:

@@ -96,5 +96,4 @@ def _add(
     statistic: str = "mean",
 ) -> None:  # fmt: skip
     if name in row:
-        is_number = isinstance(row[name], int | float) and factor != 1.0
-        load.result(point, metric, statistic, round(row[name] * factor, 9) if is_number else row[name])
+        load.result(point, metric, statistic, row[name], factor=factor)

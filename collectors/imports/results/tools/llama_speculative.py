@@ -63,12 +63,12 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     for part, match in speeds.items():
         speed, duration = PARTS[part]
         load.result(point, speed, STATED, float(match["tps"]))
-        load.result(point, duration, STATED, round(1e3 * float(match["seconds"]), 9))
+        load.result(point, duration, STATED, float(match["seconds"]), factor=1e3)
     for name, words in TOTALS.items():
         if name in facts:
             load.result(point._replace(name=f"{point.name}: {words}"), STATED, "total", facts[name], unit="tokens")
     if "accept" in facts:
-        load.result(point, "acceptance_rate", "mean", round(facts["accept"] / 100, 9))
+        load.result(point, "acceptance_rate", "mean", facts["accept"], factor=1e-2)
     load.params |= {name: int(facts[name]) for name in ("n_draft", "n_predict") if name in facts}
     draft_model = block.command.flags.get("md", block.command.flags.get("model_draft"))
     load.params |= {"model_draft": draft_model} if draft_model else {}

@@ -9,7 +9,7 @@ from typing import Any
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.tools import llmperf
 from collectors.imports.results.tools.printed import number_or_text
-from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 
 PROGRAM = re.compile(r"\btoken_benchmark_ray\b")
 NUMBER = r"\d{1,12}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?"
@@ -37,16 +37,13 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if NAME.fullmatch(lines[index][:80]):
-            patterns = (NAME, STATISTIC, TOTAL, ERRORS)
-            while end < len(lines) and any(pattern.fullmatch(lines[end][:120]) for pattern in patterns):
-                end += 1
-            if end > index + 1 and STATISTIC.fullmatch(lines[index + 1][:120]):
-                yield index, end
-        index = end
+    for start, end in blocks_among(lines, lambda line: NAME.fullmatch(line[:80]) is not None, _is_following):
+        if end > start + 1 and STATISTIC.fullmatch(lines[start + 1][:120]):
+            yield start, end
+
+
+def _is_following(line: str) -> bool:
+    return any(pattern.fullmatch(line[:120]) for pattern in (NAME, STATISTIC, TOTAL, ERRORS))
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:

@@ -157,7 +157,7 @@ def _early_load(block: PrintedBlock, ticket: Ticket, index: int) -> LoadBuilder:
         for start, (metric, statistics) in EARLY_LATENCIES.items():
             for statistic, seconds in zip(statistics, numbers, strict=False) if label.startswith(start) else ():
                 if seconds:
-                    load.result(point, metric, statistic, round(1e3 * seconds, 9))
+                    load.result(point, metric, statistic, seconds, factor=1e3)
                 elif ZERO_NOTE not in load.notes:
                     load.notes.append(ZERO_NOTE)
     return load

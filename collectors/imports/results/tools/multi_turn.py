@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.tools.printed import number_or_text
-from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 
 TOOL = "sglang bench_multiturn.py"
 PROGRAM = re.compile(r"\bbench_(?:multiturn|mix)\b")
@@ -49,20 +49,19 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the summaries; without a rate one is known by its latencies without units."""
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if opening := OPENING.fullmatch(lines[index][:120]):
-            while end < len(lines) and _is_following(lines[end]):
-                end += 1
-            latencies = sum(DISTRIBUTION.fullmatch(line[:120]) is not None for line in lines[index:end])
-            if latencies >= (1 if opening["rate"] else LEAST_DISTRIBUTIONS):
-                yield index - bool(index and lines[index - 1].strip() == TITLE), end
-        index = end
+    for start, end in blocks_among(lines, lambda line: _opening(line) is not None, _is_following):
+        opening = _opening(lines[start])
+        latencies = sum(DISTRIBUTION.fullmatch(line[:120]) is not None for line in lines[start:end])
+        if latencies >= (1 if opening and opening["rate"] else LEAST_DISTRIBUTIONS):
+            yield start - bool(start and lines[start - 1].strip() == TITLE), end
+
+
+def _opening(line: str) -> re.Match[str] | None:
+    return OPENING.fullmatch(line[:120])
 
 
 def _is_following(line: str) -> bool:
-    return any(pattern.fullmatch(line[:200]) for pattern in (LINE, ROUNDS, ROUND)) and not OPENING.fullmatch(line[:120])
+    return any(pattern.fullmatch(line[:200]) for pattern in (LINE, ROUNDS, ROUND)) and not _opening(line)
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
@@ -76,10 +75,10 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
         if match := DISTRIBUTION.fullmatch(line):
             statistic = STATISTICS.get(match["statistic"], match["statistic"].lower())
             metric, factor = DISTRIBUTIONS[match["what"]]
-            load.result(point, metric, statistic, round(factor * float(match["number"]), 9))
+            load.result(point, metric, statistic, float(match["number"]), factor=factor)
         elif match := ROUND.fullmatch(line):
             round_point = point._replace(name=f"{point.name}, round {match['round']}")
-            load.result(round_point, "ttft_ms", "mean", round(1e3 * float(match["seconds"]), 9))
+            load.result(round_point, "ttft_ms", "mean", float(match["seconds"]), factor=1e3)
         elif (match := LINE.fullmatch(line)) and match["label"] in METRICS:
             load.result(point, METRICS[match["label"]], "mean", float(match["value"]))
         elif match and not OPENING.fullmatch(line):

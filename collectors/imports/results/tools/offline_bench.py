@@ -144,8 +144,8 @@ def _printed_load(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuild
                 continue  # belongs to the mean
             statistic = "mean" if match["mean"] else percentile_name(match["percent"])
             load.result(
-                point, "e2e_ms", statistic, round(1e3 * float(match["seconds"]), 9), n=n,
-                population_sd=deviation_s and 1e3 * deviation_s if match["mean"] else None,
+                point, "e2e_ms", statistic, float(match["seconds"]), factor=1e3, n=n,
+                population_sd=deviation_s if match["mean"] else None,
             )  # fmt: skip
         elif match := THROUGHPUT_LINE.fullmatch(line):
             _add_throughput(load, point, match)

@@ -78,7 +78,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
         if name in DURATIONS:
             metric, factor = DURATIONS[name]
             seconds = seconds_of(value)
-            load.result(point, metric, STATED, value if seconds is None else round(seconds * factor, 9))
+            load.result(point, metric, STATED, value if seconds is None else seconds, factor=factor)
         elif name in COUNTS:
             load.result(point, COUNTS[name], "total", lengths.get(name, value))
         else:

@@ -63,7 +63,7 @@ def _load_of(response: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBui
             load.result(point, metric, "total", tokens)
     for name, (metric, factor) in DURATIONS_NS.items():
         if (duration := number(response.get(name))) is not None:
-            load.result(point, metric, STATED, round(duration * factor, 9))
+            load.result(point, metric, STATED, duration, factor=factor)
     for metric, (tokens_name, duration_name) in SPEEDS.items():
         answer_tokens, duration = count(response.get(tokens_name)), number(response.get(duration_name))
         if answer_tokens and duration:  # as `ollama run --verbose` computes it

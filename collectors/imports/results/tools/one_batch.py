@@ -139,4 +139,4 @@ def _add_line(load: LoadBuilder, point: MeasurementPoint, match: re.Match[str]) 
     speed, latency = METRICS[match["part"]]
     statistic = "median" if match["median"] else STATED
     load.result(point, speed, statistic, float(match["tps"]))
-    load.result(point, latency, statistic, round(1e3 * float(match["seconds"]), 9))
+    load.result(point, latency, statistic, float(match["seconds"]), factor=1e3)

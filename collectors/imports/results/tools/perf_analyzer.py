@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED, percentile_name
-from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
+from collectors.imports.results.tools.http_testers import assumption_note
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 
 TOOL = "perf_analyzer"
 PROGRAM = re.compile(r"\bperf_(?:analyzer|client)\b")
@@ -25,10 +26,9 @@ CURVE = re.compile(
     r"\s{0,12}(?:Inferences/Second vs\. Client .{1,60}"
     rf"|(?:Concurrency|Request Rate): {NUMBER}, throughput: {NUMBER} infer/sec, latency {NUMBER} usec)\s*"
 )
-OTHER = re.compile(
+UNREAD = re.compile(
     r"\s{0,12}(?:Client|Server|Inference count|Execution count|Successful request count)\b.{0,200}|\s{0,40}"
 )
-NOTE = "perf_analyzer does not say what it asked: its requests are taken for those of a model that answers."
 
 
 def has_printed(content: str) -> bool:
@@ -43,21 +43,18 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the runs of levels, with the curve that repeats them below."""
-    patterns = (LEVEL, COUNT, SPEED, LATENCY, CURVE, OTHER)
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if LEVEL.fullmatch(lines[index][:200]):
-            while end < len(lines) and any(pattern.fullmatch(lines[end][:300]) for pattern in patterns):
-                end += 1
-            if any(SPEED.fullmatch(line[:200]) for line in lines[index:end]):
-                yield index, end
-        index = end
+    for start, end in blocks_among(lines, lambda line: LEVEL.fullmatch(line[:200]) is not None, _is_following):
+        if any(SPEED.fullmatch(line[:200]) for line in lines[start:end]):
+            yield start, end
+
+
+def _is_following(line: str) -> bool:
+    return any(pattern.fullmatch(line[:300]) for pattern in (LEVEL, COUNT, SPEED, LATENCY, CURVE, UNREAD))
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model_of(block.command))
-    load.notes.append(NOTE)
+    load.notes.append(assumption_note(TOOL))
     point = MeasurementPoint("all requests")
     for line in block.lines:
         if match := LEVEL.fullmatch(line):
@@ -73,9 +70,10 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
 
 
 def _add_latency(load: LoadBuilder, point: MeasurementPoint, match: re.Match[str]) -> None:
-    time_ms = round(1e-3 * float(match["time"]), 9)
+    time_us = float(match["time"])
     if match["other"]:
         named_point = point._replace(name=f"{point.name}: {match['other']} time")
-        load.result(named_point, STATED, "mean", time_ms, unit="ms")
+        load.result(named_point, STATED, "mean", time_us, factor=1e-3, unit="ms")
     else:
-        load.result(point, "e2e_ms", "mean" if match["mean"] else percentile_name(match["percent"]), time_ms)
+        statistic = "mean" if match["mean"] else percentile_name(match["percent"])
+        load.result(point, "e2e_ms", statistic, time_us, factor=1e-3)

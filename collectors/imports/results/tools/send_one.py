@@ -59,5 +59,5 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     cells = {name: text for match in matches for name, text in match.groupdict().items()}
     for name, metric, statistic, factor in VALUES:
         if name in cells:
-            load.result(POINT, metric, statistic, round(factor * float(cells[name]), 9))
+            load.result(POINT, metric, statistic, float(cells[name]), factor=factor)
     return load

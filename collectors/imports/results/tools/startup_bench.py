@@ -11,7 +11,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 from collectors.imports.results.values import dict_of, list_of, number
 
 TOOL = "vllm bench startup"
@@ -59,10 +59,16 @@ def load_of_result(result: Mapping[str, Any], ticket: Ticket) -> LoadBuilder:
 
 
 def _add(
-    load: LoadBuilder, phase: str, what: str, statistic: str, value: Any, n: int | None = None, sd: float | None = None
+    load: LoadBuilder,
+    phase: str,
+    quantity: str,
+    statistic: str,
+    value: Any,
+    n: int | None = None,
+    sd: float | None = None,
 ) -> None:
-    metric = METRICS.get(what, STATED)
-    name = f"{phase.lower()} start" if metric != STATED else f"{phase.lower()} start: {what} time"
+    metric = METRICS.get(quantity, STATED)
+    name = f"{phase.lower()} start" if metric != STATED else f"{phase.lower()} start: {quantity} time"
     unit = "s" if metric == STATED else None
     load.result(MeasurementPoint(name), metric, statistic, value, n=n, sd=sd, unit=unit)
 
@@ -80,19 +86,18 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the results: the title, the phases and what stands below them, up to a line of another form."""
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if TITLE.fullmatch(lines[index][:80]) or PHASE.fullmatch(lines[index][:80]):
-            while end < len(lines) and (not lines[end].strip() or _is_following(lines[end][:120])):
-                end += 1
-            if any(AVERAGE.fullmatch(line[:120]) for line in lines[index:end]):
-                yield index, end
-        index = end
+    for start, end in blocks_among(lines, _is_opening, _is_following):
+        if any(AVERAGE.fullmatch(line[:120]) for line in lines[start:end]):
+            yield start, end
+
+
+def _is_opening(line: str) -> bool:
+    return any(pattern.fullmatch(line[:80]) for pattern in (TITLE, PHASE))
 
 
 def _is_following(line: str) -> bool:
-    return any(pattern.fullmatch(line) for pattern in (RULE, PHASE, AVERAGE, PERCENTILES, PERCENTILE))
+    patterns = (RULE, PHASE, AVERAGE, PERCENTILES, PERCENTILE)
+    return not line.strip() or any(pattern.fullmatch(line[:120]) for pattern in patterns)
 
 
 def _printed_load(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:

@@ -121,4 +121,4 @@ def _add(
         match = STATISTIC.fullmatch(name)
         statistic = percentile_name(match["percent"]) if match else name
         if match or name in STATISTICS:
-            load.result(POINT, "e2e_ms", statistic, None if seconds is None else round(seconds * 1e3, 9))
+            load.result(POINT, "e2e_ms", statistic, seconds, factor=1e3)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED, percentile_name
-from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 
 TOOL = "vllm benchmark_serving_multi_turn.py"
 PROGRAM = re.compile(r"\bbenchmark_serving_multi_turn\b")
@@ -37,15 +37,13 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    index = 0
-    while index < len(lines):
-        end = index + 1
-        if TITLE.fullmatch(lines[index][:120]):
-            while end < len(lines) and any(p.fullmatch(lines[end][:300]) for p in (TOTAL, RULE, HEADS, ROW)):
-                end += 1
-            if any(HEADS.fullmatch(line[:300]) for line in lines[index:end]):
-                yield index, end
-        index = end
+    for start, end in blocks_among(lines, lambda line: TITLE.fullmatch(line[:120]) is not None, _is_following):
+        if any(HEADS.fullmatch(line[:300]) for line in lines[start:end]):
+            yield start, end
+
+
+def _is_following(line: str) -> bool:
+    return any(pattern.fullmatch(line[:300]) for pattern in (TOTAL, RULE, HEADS, ROW))
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
