@@ -91,13 +91,15 @@ class CollectorLoop:
                 if workers is None:
                     worker.start()
 
-    def next_samples(self, run_id: str) -> Callable[[], bool]:
+    def next_samples(self, run_id: str) -> Callable[[], bool] | None:
         """Return a function that says whether all of a live run's collectors have collected once more since this call.
 
-        Those that fail or hang are not waited for.
+        Those that fail or hang are not waited for. None: the run has no collectors yet, as after a restart of Pitwall.
         """
         with self._lock:
             ticks = [(worker, worker.next_tick()) for worker in self._workers.get(run_id, ())]
+        if not ticks:
+            return None
         return lambda: all(has_ticked() or worker in self._hanging for worker, has_ticked in ticks)
 
     def freshness(self) -> list[Freshness]:

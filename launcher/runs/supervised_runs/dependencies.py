@@ -16,8 +16,8 @@ from machine.detached_calls import DetachedCalls
 ExplainFailure = Callable[[Run, int | None], tuple[str, str | None] | None]
 
 
-# From a run's id: a function that says whether the run has been sampled once more since.
-NextSamples = Callable[[str], Callable[[], bool]]
+# From a run's id: a function that says whether the run has been sampled once more since; None: nothing samples it yet.
+NextSamples = Callable[[str], Callable[[], bool] | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class LaunchedRun(SupervisedRun):
     _provenance: Future[dict[str, Any] | None] | None = None
     _contact: ServerContact | None = None
     _is_sampled: Callable[[], bool] | None = None  # since the last load ended
-    _sample_deadline_s: float = 0.0  # monotonic; after it the server is stopped without
+    _sample_deadline_s: float | None = None  # monotonic; after it the server is stopped without
 
     def __post_init__(self) -> None:
         self.loads = RunLoads(self.deps, self.directory)
@@ -299,10 +299,11 @@ class LaunchedRun(SupervisedRun):
         is_last = self.loads.index + 1 == len(self._planned_loads)
         if not (is_last and self.run.stop_when_done):
             return True
-        if self._is_sampled is None:
-            self._is_sampled = self.deps.next_samples(self.run.id)
+        if self._sample_deadline_s is None:
             self._sample_deadline_s = self.deps.mono_s() + SAMPLED_WITHIN_S
-        return self._is_sampled() or self.deps.mono_s() > self._sample_deadline_s
+        self._is_sampled = self._is_sampled or self.deps.next_samples(self.run.id)
+        is_sampled = self._is_sampled is not None and self._is_sampled()
+        return is_sampled or self.deps.mono_s() > self._sample_deadline_s
 
     @property
     def has_workload(self) -> bool:
