@@ -37,9 +37,9 @@ def test_browser_order_is_named_shell_whole(
     shell = program(programs, "chromium-headless-shell")
     assert found(capsys) == shell
     assert find_browser.installed() == whole, "what is measured for users is measured in the browser that they have"
-    named = program(programs, "another")
-    monkeypatch.setenv("PITWALL_BROWSER", named)
-    assert found(capsys) == named
+    named_program = program(programs, "another")
+    monkeypatch.setenv("PITWALL_BROWSER", named_program)
+    assert found(capsys) == named_program
 
 
 def test_existing_browser_installs_nothing(

@@ -64,8 +64,8 @@ def test_run_keeps_the_gpus_of_its_processes(make_run: Callable[..., Run]) -> No
 
 
 def test_unknown_process_memory_has_its_reason(make_run: Callable[..., Run]) -> None:
-    def why(given: GpuReading, run: Run) -> str:
-        (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), run)
+    def why(gpu_reading: GpuReading, run: Run) -> str:
+        (sample,) = samples(GpuCollector("here", RecordedProvider([[gpu_reading]])), run)
         assert sample.process_memory_bytes is None
         return sample.unknown["process_memory_bytes"]
 
@@ -78,8 +78,8 @@ def test_unknown_process_memory_has_its_reason(make_run: Callable[..., Run]) -> 
 def test_foreign_gpu_use_is_apart_from_the_run(make_run: Callable[..., Run]) -> None:
     me = os.getpid()
 
-    def only(given: GpuReading) -> GpuSample:
-        (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), own(make_run))
+    def only(gpu_reading: GpuReading) -> GpuSample:
+        (sample,) = samples(GpuCollector("here", RecordedProvider([[gpu_reading]])), own(make_run))
         return sample
 
     both = reading(0, {me: 7, 1: 5, 2: 6})
@@ -113,7 +113,7 @@ def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "stated"),
+    ("fields", "texts"),
     [
         ({"gpus": "device=0,2"}, {"0", "2"}),
         ({"gpus": '"device=1"'}, {"1"}),
@@ -126,8 +126,8 @@ def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
         ({}, set()),
     ],
 )
-def test_the_gpus_a_config_names(fields: dict[str, Any], stated: set[str]) -> None:
-    assert stated_gpus(Config(**fields)) == stated
+def test_the_gpus_a_config_names(fields: dict[str, Any], texts: set[str]) -> None:
+    assert stated_gpus(Config(**fields)) == texts
 
 
 def test_named_gpus_replace_unseen_processes(make_run: Callable[..., Run]) -> None:

@@ -41,15 +41,15 @@ class Scripted(Collector):
 
 @pytest.fixture
 def loops() -> Iterator[Callable[..., CollectorLoop]]:
-    made: list[CollectorLoop] = []
+    collector_loops: list[CollectorLoop] = []
 
     def make(*args: Any, **kwargs: Any) -> CollectorLoop:
-        made.append(CollectorLoop(*args, update_every_s=0.02, **kwargs))
-        made[-1].start()
-        return made[-1]
+        collector_loops.append(CollectorLoop(*args, update_every_s=0.02, **kwargs))
+        collector_loops[-1].start()
+        return collector_loops[-1]
 
     yield make
-    for loop in made:
+    for loop in collector_loops:
         loop.stop(1.0)
 
 
@@ -65,22 +65,22 @@ def test_one_that_fails_or_hangs_stops_no_other(loops: Any, kept: Any, make_run:
     assert stuck.ticks == 1
     assert loop.stop(0.3) == ["stuck"]
     never.set()
-    (told,) = said(kept, "collector")
-    assert "ZeroDivisionError" in told, "once, though it failed each tick"
+    (text,) = said(kept, "collector")
+    assert "ZeroDivisionError" in text, "once, though it failed each tick"
 
 
 def test_stuck_store_does_not_delay_a_runs_end(make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """The word about a collector that hangs is given without the lock that Stop needs."""
     monkeypatch.setattr("collectors.loop.HANG_S", 0.0)
-    never, told = threading.Event(), threading.Event()
+    never, event = threading.Event(), threading.Event()
 
     def sink(batch: Batch) -> None:
-        told.set()
+        event.set()
         never.wait()
 
     loop = CollectorLoop(sink, lambda: [make_run()], [Scripted("stuck", lambda: [never.wait()])], update_every_s=0.01)
     loop.start()
-    assert told.wait(60)
+    assert event.wait(60)
     ending = threading.Thread(target=loop.end, args=(make_run(),), daemon=True)
     ending.start()
     ending.join(60)
@@ -172,10 +172,10 @@ def test_failing_run_list_keeps_the_loop_alive(loops: Any, kept: Any, make_run: 
     calls = iter([RuntimeError("store busy"), [make_run()]])
 
     def live() -> list[Run]:
-        given = next(calls, [make_run()])
-        if isinstance(given, Exception):
-            raise given
-        return given
+        given_calls = next(calls, [make_run()])
+        if isinstance(given_calls, Exception):
+            raise given_calls
+        return given_calls
 
     collector = Scripted("x")
     loops(kept, live, [collector])
@@ -220,23 +220,23 @@ class Endless(Scripted):
 
 
 def test_only_the_excessive_collector_waits(loops: Any, kept: Any, make_run: Any) -> None:
-    taken: list[Future[None]] = []
+    rows: list[Future[None]] = []
     takes_all = threading.Event()
 
     def sink(batch: Batch) -> Any:
         if getattr(batch.samples[0], "text", "") != "greedy":
             return kept(batch)
-        taken.append(Future())
+        rows.append(Future())
         if takes_all.is_set():
-            taken[-1].set_result(None)
-        return taken[-1]
+            rows[-1].set_result(None)
+        return rows[-1]
 
     greedy, modest = Endless("greedy"), Scripted("modest")
     loop = loops(sink, lambda: [make_run()], [greedy, modest])
     kept.wait_for(lambda: greedy.ticks > MAX_UNCOMMITTED and modest.ticks > 5)
     assert greedy.ticks == MAX_UNCOMMITTED + 1
     takes_all.set()
-    for future in list(taken):
+    for future in list(rows):
         future.set_result(None)
     kept.wait_for(lambda: greedy.ticks > MAX_UNCOMMITTED + 10)
     assert loop.stop(10.0) == []

@@ -91,12 +91,12 @@ WORKERS = {
 
 @pytest.mark.parametrize("engine", WORKERS)
 def test_a_worker_of_dynamo(engine: str) -> None:
-    told = explain(DYNAMO.replace("ENGINE", engine).replace("FLAGS", WORKERS[engine]))
-    assert told.config and told.refused is None
-    config = told.config
+    explanation = explain(DYNAMO.replace("ENGINE", engine).replace("FLAGS", WORKERS[engine]))
+    assert explanation.config and explanation.refused is None
+    config = explanation.config
     assert (config.engine, config.image) == (engine, f"registry.example/{engine}-runtime:1.0")
     assert (config.model, config.tensor_parallel, config.kv_cache_dtype, config.max_num_seqs) == ("o/m", 2, "fp8", 256)
-    assert any(f"dynamo.{engine} is a worker of Dynamo" in text for text in told.warnings)
+    assert any(f"dynamo.{engine} is a worker of Dynamo" in text for text in explanation.warnings)
 
 
 def test_a_quadlet() -> None:

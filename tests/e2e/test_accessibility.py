@@ -155,9 +155,9 @@ def test_every_tab_of_launch(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/launch")
     paste_launchable(look, f"{sys.executable} -m demo serve -m m.gguf --port 8080")
     told = list[str]()
-    for tab, known in TABS.items():
+    for tab, known_tab in TABS.items():
         press(look.get_by_role("tab", name=tab))
-        expect_whole(known(look))
+        expect_whole(known_tab(look))
         told += [f"{tab}: {one}" for one in broken_at_each_size(look, WINDOWS)]
         look.set_viewport_size(DESKTOP)
     assert told == []

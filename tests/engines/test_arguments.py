@@ -33,11 +33,11 @@ def test_vllm_says_what_is_no_default() -> None:
     assert config.dtype is None, "a default that the line leaves out is not known"
 
 
-@pytest.mark.parametrize(("printed", "known"), [(b"1", None), (b"2", 2)])
-def test_vllm_data_parallel_engine_states_itself(printed: bytes, known: int | None) -> None:
+@pytest.mark.parametrize(("printed", "number"), [(b"1", None), (b"2", 2)])
+def test_vllm_data_parallel_engine_states_itself(printed: bytes, number: int | None) -> None:
     line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
     assert (
-        stated("vllm", line + b"data_parallel_size=" + printed + b", dtype=torch.bfloat16, \n").data_parallel == known
+        stated("vllm", line + b"data_parallel_size=" + printed + b", dtype=torch.bfloat16, \n").data_parallel == number
     )
 
 

@@ -106,13 +106,13 @@ def test_documented_command_arrives_as_written(
     config = explain_with_secrets(fact["text"])[0].config
     assert config
     reached, typed = launch(config), in_bash(fact["text"], home, tmp_path)
-    wanted = [word.replace("{HOME}", str(home)) for word in fact["argv"]]
-    assert own_words(typed, home) == wanted, "the facts are what a shell makes of the document"
-    assert without_ours(own_words(reached, home)) == kept(wanted)
+    texts = [word.replace("{HOME}", str(home)) for word in fact["argv"]]
+    assert own_words(typed, home) == texts, "the facts are what a shell makes of the document"
+    assert without_ours(own_words(reached, home)) == kept(texts)
     assert fact["env"].items() <= reached["env"].items() and fact["env"].items() <= typed["env"].items()
     assert reached["cwd"] == str(home)
-    asked = {name for name in reached["env"] if name.startswith(TELLING)}
-    assert asked - set(config.env) - set(fact["env"]) == set(), "nothing that the document does not say"
+    env = {name for name in reached["env"] if name.startswith(TELLING)}
+    assert env - set(config.env) - set(fact["env"]) == set(), "nothing that the document does not say"
 
 
 @pytest.mark.parametrize("stem", sorted(PRESETS))

@@ -157,10 +157,13 @@ def test_compatibility_of_own_starts_and_as_published(played: PlayedStore) -> No
     places, published = compatibility(played.store, run_ids), published_compatibility()
     assert {place.gpu: place.outcome == "works" for place in places} == tried
     assert [row["line"] for row in STATEMENTS] == statement_lines("004", "Compatibility by GPU")
-    shown = compatibility_table(places, published)
+    shown_compatibility_table = compatibility_table(places, published)
     for row, statement in zip(STATEMENTS, published, strict=True):
-        assert statement.gpu == row["subject"] and row["subject"] in shown
+        assert statement.gpu == row["subject"] and row["subject"] in shown_compatibility_table
         assert (statement.memory, statement.most_context) == (row["memory"], row["max_context"])
         for text in filter(None, (row["memory"], row["max_context"], row["result"].rstrip("."))):
-            assert text in shown, f"{row['subject']}: {text}"
-    assert shown.count("works, 1 start") == 2 and "fails, 1 start: out of memory" in shown
+            assert text in shown_compatibility_table, f"{row['subject']}: {text}"
+    assert (
+        shown_compatibility_table.count("works, 1 start") == 2
+        and "fails, 1 start: out of memory" in shown_compatibility_table
+    )

@@ -260,12 +260,12 @@ def test_lines_wait_while_somebody_waits_for_a_page(
 
     is_waited_for.set()
     keeper = RunLineKeeper(store, BusyCache()) if is_of_reports else RunLineKeeper(store, caches=[BusyCache()])
-    begun = threading.Event()
-    monkeypatch.setattr(keeper, "keep_next", lambda: begun.set() or 0)
+    event = threading.Event()
+    monkeypatch.setattr(keeper, "keep_next", lambda: event.set() or 0)
     keeper.start()
     try:
-        assert not begun.wait(0.2) and len(looks) > 1
+        assert not event.wait(0.2) and len(looks) > 1
         is_waited_for.clear()
-        assert begun.wait(30)
+        assert event.wait(30)
     finally:
         keeper.close()

@@ -29,12 +29,12 @@ def run_on(store: Store, run_id: str, machine_id: str, **fields: object) -> Run:
 
 
 def told(machine_id: str, **fields: object) -> Machine:
-    known: dict[str, object] = {
+    known_fields: dict[str, object] = {
         "id": machine_id, "host_name": "box1", "addresses": ["10.0.0.1"], "system": "Linux", "cpu": "a CPU",
         "cores": 4, "memory_bytes": 1 << 30, "gpus": [GPU], "gpus_reason": None, "driver_version": "595.1",
         "cuda_version": "13.0", "seen_at": NOW,
     }  # fmt: skip
-    return Machine(**known | fields)  # type: ignore[arg-type]
+    return Machine(**known_fields | fields)  # type: ignore[arg-type]
 
 
 def test_machine_from_its_pitwall_keeps_its_label(store: Store) -> None:

@@ -47,7 +47,7 @@ def test_what_they_say_together(
     assert (whole["answer"], whole["winner"], whole["runs"]) == (answer, winner, 7)
     assert whole["reasons"][0] == "Before." and whole["reasons"][-2:] == ["short: Why.", "long: Why."]
     assert [why in reason for reason in whole["reasons"][1:2]] == [True] if why else len(whole["reasons"]) == 3
-    assert [one["workload"] for one in whole["workloads"]] == NAMES
+    assert [workload["workload"] for workload in whole["workloads"]] == NAMES
     assert [arm["runs"] for arm in whole["arms"]] == [3, 4] and whole["arms"][0]["ratio"] is None
 
 

@@ -14,22 +14,22 @@ from tests.analysis.comparison.hand_made import load, mark, request, streams
 
 def counted(segment: int, tokens: float, steps: float, per_pos: list[float] | None, rank: int = 0) -> LoadCounters:
     """Totals of one rank before a segment."""
-    told = mark(segment, tokens, rank, first_tokens=0.0, inter_token_count=steps, accepted_tokens=0.0)
-    return replace(told, accepted_per_pos_total=per_pos)
+    actual_mark = mark(segment, tokens, rank, first_tokens=0.0, inter_token_count=steps, accepted_tokens=0.0)
+    return replace(actual_mark, accepted_per_pos_total=per_pos)
 
 
 def shares(counters: Sequence[LoadCounters], speculates: bool | None = True, segments: int = 1) -> Shares | None:
     """The shares of two requests of 10 tokens in each segment."""
-    asked = [
+    responses = [
         request(2 * segment + n, 2.0 * segment + n, segment=segment) for segment in range(segments) for n in range(2)
     ]
-    one = load(asked, counters)
+    one = load(responses, counters)
     return accepted_shares(one, one.measured, speculates)
 
 
 def test_increments_over_the_load_by_request_step() -> None:
-    found = shares([counted(0, 100, 50, [40.0, 10.0]), counted(1, 120, 60, [48.0, 15.0])])
-    assert found == pytest.approx((0.8, 0.5))
+    actual_shares = shares([counted(0, 100, 50, [40.0, 10.0]), counted(1, 120, 60, [48.0, 15.0])])
+    assert actual_shares == pytest.approx((0.8, 0.5))
 
 
 def test_segments_and_ranks_are_summed() -> None:

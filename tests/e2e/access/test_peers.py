@@ -61,9 +61,9 @@ def test_peer_is_confirmed_watched_and_removed(browser: Browser, page: Page, pit
     viewer = browser.new_context().new_page()  # another browser, whose person may only look
     ann = said_by(pitwall, "token", "make", "sign-in:viewer", "--note", "Ann")
     viewer.goto(f"{pitwall.url}/?token={ann}")
-    seen = panel(viewer, pitwall)
-    expect(seen.get_by_role("row").filter(has_text=other.url)).to_be_visible()
-    expect(seen.get_by_role("button", name=re.compile("Remove|Confirm"))).to_have_count(0)
+    seen_panel = panel(viewer, pitwall)
+    expect(seen_panel.get_by_role("row").filter(has_text=other.url)).to_be_visible()
+    expect(seen_panel.get_by_role("button", name=re.compile("Remove|Confirm"))).to_have_count(0)
     viewer.context.close()
 
     (token_id,) = re.findall(r"^token (\w+): live:read", said_by(other, "token", "list"), re.MULTILINE)

@@ -91,12 +91,12 @@ def fill(page: Page, label: str, value: str) -> None:
     field.press("Enter")
 
 
-def put(page: Page, title: str, given: Mapping[str, str]) -> None:
+def put(page: Page, title: str, texts: Mapping[str, str]) -> None:
     """Choose the load, set its fields, and start it."""
     press(page.get_by_text("Run a load on this server"))
     choose_option(page, "Load", title)
     press(page.get_by_role("button", name="Load settings"))
-    for label, value in given.items():
+    for label, value in texts.items():
         field = page.locator(f'[class*="-{NAMES[title]}-"] input[aria-label="{label}"]')  # of this load, and no other's
         field.fill(value)
         field.press("Enter")

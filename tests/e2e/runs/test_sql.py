@@ -150,11 +150,11 @@ def test_editor_completes_views_and_back_restores(page: Page, pitwall: Pitwall) 
 def test_editor_completes_macro_columns(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     offered = page.locator(".cm-tooltip-autocomplete").get_by_text("decode_tps", exact=True)
-    for begun in ("FROM run_windows(2) WHERE dec", "FROM run_windows(2, run_ids := NULL) w WHERE w."):
+    for text in ("FROM run_windows(2) WHERE dec", "FROM run_windows(2, run_ids := NULL) w WHERE w."):
         editor(page).fill("")
-        editor(page).press_sequentially(begun)
+        editor(page).press_sequentially(text)
         offered.click()
-        expect(editor(page)).to_have_text(begun.removesuffix("dec") + "decode_tps")
+        expect(editor(page)).to_have_text(text.removesuffix("dec") + "decode_tps")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_mistake_is_told_on_the_page(open_page: Page, pitwall: Pitwall, sql: s
     expect(open_page.get_by_role("alert")).to_contain_text(words)
 
 
-@pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
+@pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={run}" for run in RUNS)])
 def test_number_sql_is_shown_and_opens_in_editor(open_page: Page, pitwall: Pitwall, place: str) -> None:
     visit(open_page, f"{pitwall.url}/{place}")
     press(open_page.get_by_role("button", name="More", exact=True))

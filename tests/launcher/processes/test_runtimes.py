@@ -107,8 +107,8 @@ def test_client_fault_has_its_message(exit_code: int, line: str, cause: str | No
 def test_container_leftovers_and_unknowns_shown(
     looks: list[str | None], left: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = iter(looks)
-    monkeypatch.setattr(runtimes, "ask", lambda argv, *_: next(told) if argv[1] == "ps" else None)
+    actual_looks = iter(looks)
+    monkeypatch.setattr(runtimes, "ask", lambda argv, *_: next(actual_looks) if argv[1] == "ps" else None)
     backend = backend_of(Config(argv=("podman", "run", "image:1")), "r1")
     assert isinstance(backend, ContainerBackend)
     report, _ = backend.end(1.0)
@@ -134,15 +134,15 @@ def test_unstarted_container_has_no_exit_code(state: dict[str, Any] | None, exit
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the fake docker on the PATH was asked, a file a call; its answers are there too."""
-    fake, asked = tmp_path / "bin" / "docker", tmp_path / "asked"
-    for folder in (fake.parent, asked):
+    fake, requested_tmp_path = tmp_path / "bin" / "docker", tmp_path / "asked"
+    for folder in (fake.parent, requested_tmp_path):
         folder.mkdir()
     fake.write_text(FAKE_DOCKER)
     fake.chmod(0o755)
-    (asked / "inspect.json").write_text(json.dumps([INSPECTED]))
+    (requested_tmp_path / "inspect.json").write_text(json.dumps([INSPECTED]))
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("DOCKER_FAKE", str(asked))
-    return asked
+    monkeypatch.setenv("DOCKER_FAKE", str(requested_tmp_path))
+    return requested_tmp_path
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ pytestmark = [needs_sshd, pytest.mark.ssh]
 def ssh_of(run: Run) -> list[psutil.Process]:
     """The ssh processes of a run's client."""
     supervisor = shim_process(Path(run.run_dir or ""))
-    return [one for one in descendants(supervisor) if name_of(one) == "ssh"] if supervisor else []
+    return [descendant for descendant in descendants(supervisor) if name_of(descendant) == "ssh"] if supervisor else []
 
 
 def test_a_cut_connection_is_taken_up_again(launching: Supervisor, store: DictStore, box: Box) -> None:
@@ -48,8 +48,8 @@ def test_a_cut_connection_is_taken_up_again(launching: Supervisor, store: DictSt
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert (ended.state, ended.cause) == (RunState.FINISHED, None) and marked(there(run)) == []
-    asked = [line for line in log_of(ready).splitlines() if "hello" in line]
-    assert len(asked) == 1, "no line twice"
+    lines = [line for line in log_of(ready).splitlines() if "hello" in line]
+    assert len(lines) == 1, "no line twice"
 
 
 def test_a_client_that_was_killed_is_begun_again(launching: Supervisor, store: DictStore) -> None:
@@ -102,12 +102,12 @@ def test_a_host_that_hangs_holds_up_nobody_else(
     supervisor = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
     os.kill(int((box.place / "sshd.pid").read_text()), signal.SIGSTOP)
     hung = [supervisor.launch(request_for(**ON_BOX)) for _ in range(3)]
-    here = supervisor.launch(request_for())
-    assert wait_for_state(store, here.id, RunState.READY, *OVER).state is RunState.READY
-    supervisor.stop(here.id)
+    launch = supervisor.launch(request_for())
+    assert wait_for_state(store, launch.id, RunState.READY, *OVER).state is RunState.READY
+    supervisor.stop(launch.id)
     for run in hung:
         supervisor.stop(run.id)
-    assert wait_for_state(store, here.id, *OVER).state is RunState.FINISHED
+    assert wait_for_state(store, launch.id, *OVER).state is RunState.FINISHED
     os.kill(int((box.place / "sshd.pid").read_text()), signal.SIGCONT)
     assert all(wait_for_state(store, run.id, *OVER) for run in hung)
     assert not [one for run in hung for one in marked(there(run))]

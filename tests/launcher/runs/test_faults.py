@@ -31,10 +31,10 @@ def test_raising_step_is_reported_and_isolated(
     monkeypatch.setattr(
         LaunchedRun, "step", lambda supervised: broken() if supervised.run.id == broken_run.id else step(supervised)
     )
-    other = supervisor.launch(request_for())
-    wait_for_state(store, other.id, RunState.READY)
+    other_launch = supervisor.launch(request_for())
+    wait_for_state(store, other_launch.id, RunState.READY)
     assert told(store, broken_run) == ["Internal error in Pitwall: ValueError: broken for this test"]
-    assert told(store, other) == []
+    assert told(store, other_launch) == []
     monkeypatch.undo()
     supervisor.stop(broken_run.id)
     wait_for_state(store, broken_run.id, *FINAL)

@@ -46,7 +46,7 @@ def attach(supervisor: Supervisor, store: DictStore, server: Foreign) -> Run:
 
 
 def loads_of(supervisor: Supervisor, run: Run) -> list[Path]:
-    (live,) = [one for one in supervisor.live_runs() if one.id == run.id]
+    (live,) = [live_run for live_run in supervisor.live_runs() if live_run.id == run.id]
     return load_directories(Path(live.run_dir or ""))
 
 
@@ -55,7 +55,7 @@ def ended_loads(supervisor: Supervisor, run: Run) -> list[Path]:
 
 
 def is_ready(supervisor: Supervisor, run: Run) -> bool:
-    return any(one.id == run.id and one.state is RunState.READY for one in supervisor.live_runs())
+    return any(live_run.id == run.id and live_run.state is RunState.READY for live_run in supervisor.live_runs())
 
 
 def test_attached_server_takes_loads_in_turn(loading: Supervisor, store: DictStore, foreign: Foreign) -> None:

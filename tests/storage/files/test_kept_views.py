@@ -17,10 +17,10 @@ from storage.store import Store
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A word for each time that all views are made."""
-    made: list[str] = []
+    texts: list[str] = []
     define = storage.catalog.define_views
-    monkeypatch.setattr(storage.catalog, "define_views", lambda *args: (made.append("made"), define(*args)))
-    return made
+    monkeypatch.setattr(storage.catalog, "define_views", lambda *args: (texts.append("made"), define(*args)))
+    return texts
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,7 @@ GPUS = '[{"index": 0}]'
 def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told_late: bool) -> None:
     lake, records, copies = Versions(), LakeRecords(definitions), RunCopies(definitions)
     itself = {"reported_by": "m1", "owner": "its", "url": "https://m1.example", "gpus": GPUS, "cpu": None}
-    other = {
+    other_fields = {
         "reported_by": "m2",
         "owner": "other",
         "url": None,
@@ -94,13 +94,13 @@ def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told
         "gpus_reason": "no driver",
         "cpu": "a CPU",
     }
-    for version, told in enumerate((itself, other) if is_told_late else (other, itself), 1):
+    for version, told in enumerate((itself, other_fields) if is_told_late else (other_fields, itself), 1):
         lake.ship("machines", version, id="m1", host_name=told["owner"], seen_at=NOW, **told)
     records.renew(lake)  # type: ignore[arg-type]
-    own = LakeRecords(definitions)  # the store here launched there, and noted what it found
+    lake_records = LakeRecords(definitions)  # the store here launched there, and noted what it found
     lake.rows["machines"] = [lake.rows["machines"][is_told_late]]
-    own.renew(lake)  # type: ignore[arg-type]
-    copies.set_records([own.query, records.query])
+    lake_records.renew(lake)  # type: ignore[arg-type]
+    copies.set_records([lake_records.query, records.query])
     expected = {"host_name": "its", "url": "https://m1.example", "cpu": "a CPU", "gpus": GPUS, "gpus_reason": None}
     for where in (records, copies):
         assert where.query(f"SELECT {', '.join(expected)} FROM raw.machines").to_pylist() == [expected]

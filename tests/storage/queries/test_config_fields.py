@@ -41,7 +41,7 @@ def stated() -> dict[str, Config]:
     """By the name of each field, and of each of speculation, a configuration that states it and nothing else."""
     of_drafts = {f"speculative.{name}": field.annotation for name, field in Speculation.model_fields.items()}
     fields = {name: field.annotation for name, field in Config.model_fields.items() if name != "speculative"}
-    return {path: Config.model_validate(_stated(path, str(what))) for path, what in (fields | of_drafts).items()}
+    return {path: Config.model_validate(_stated(path, str(field))) for path, field in (fields | of_drafts).items()}
 
 
 def _stated(path: str, annotation: str) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def test_stated_config_is_a_field_or_has_a_reason(store: Store, path: str) -> No
     bare = {"speculative": Speculation()} if path.startswith("speculative.") else {}
     for run_id, config in (("bare", Config().model_copy(update=bare)), ("stated", stated()[path])):
         store.save_run(run_of(run_id, config.model_copy(update=command)))
-    told = {name: field_values(store, ["bare", "stated"], name) for name in FIELDS}
-    differ = {name for name, one in told.items() if one["bare"] != one["stated"]}
+    field_values_by_name = {name: field_values(store, ["bare", "stated"], name) for name in FIELDS}
+    differ = {name for name, value in field_values_by_name.items() if value["bare"] != value["stated"]}
     if path == "argv":
         assert differ == {"method", "k"}, "that a command is known, not what it is"
     else:
@@ -83,10 +83,10 @@ def test_each_reason_is_of_a_field_that_there_is() -> None:
 def test_what_is_not_stated_is_not_off(store: Store) -> None:
     for run_id, is_on in (("none", None), ("off", False), ("on", True)):
         store.save_run(run_of(run_id, Config(enforce_eager=is_on, env={"B": "2", "A": "<secret>"} if is_on else {})))
-    asked = ["none", "off", "on"]
-    assert field_values(store, asked, "eager") == {"none": ["not stated"], "off": ["off"], "on": ["on"]}
-    assert field_values(store, asked, "env")["on"] == ["A=<secret>", "B=2"]
-    assert field_values(store, asked, "env")["off"] == ["not stated"]
+    texts = ["none", "off", "on"]
+    assert field_values(store, texts, "eager") == {"none": ["not stated"], "off": ["off"], "on": ["on"]}
+    assert field_values(store, texts, "env")["on"] == ["A=<secret>", "B=2"]
+    assert field_values(store, texts, "env")["off"] == ["not stated"]
 
 
 def test_runs_filter_by_variable_and_flag_value(tmp_path: Path) -> None:

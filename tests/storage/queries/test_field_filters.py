@@ -32,9 +32,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def found(store: Store, **fields: tuple[str, ...]) -> list[str]:
-    wanted = RunFilter(fields=tuple(fields.items()))
-    names = [run.name for run in find_runs(store, wanted, 100)]
-    assert count_runs(store, wanted) == len(names)
+    run_filter = RunFilter(fields=tuple(fields.items()))
+    names = [run.name for run in find_runs(store, run_filter, 100)]
+    assert count_runs(store, run_filter) == len(names)
     return names
 
 
@@ -71,9 +71,11 @@ def test_filter_ors_values_and_ands_fields(store: Store) -> None:
 
 @pytest.mark.parametrize("name", FILTER_FIELDS)
 def test_each_value_finds_the_runs_that_have_it(store: Store, name: str) -> None:
-    told = field_values(store, [run.id for run in store.runs()], name)
+    actual_field_values = field_values(store, [run.id for run in store.runs()], name)
     for value in run_choices(store).fields.get(name, ()):
-        assert len(found(store, **{name: (value,)})) == sum(value in values for values in told.values()) > 0
+        assert (
+            len(found(store, **{name: (value,)})) == sum(value in values for values in actual_field_values.values()) > 0
+        )
 
 
 def test_study_goes_by_title_or_id_on_conflict(store: Store) -> None:
@@ -84,6 +86,6 @@ def test_study_goes_by_title_or_id_on_conflict(store: Store) -> None:
 
 
 def test_explore_draws_the_filtered_runs(store: Store) -> None:
-    wanted = RunFilter(fields=(("k", ("4",)),), states=("finished",))
-    rows = read_view(store, explore_sql(wanted, View("stream", "study", "quantization"), METRICS))
-    assert len(rows) == len(find_runs(store, wanted, 100)) == 6
+    run_filter = RunFilter(fields=(("k", ("4",)),), states=("finished",))
+    rows = read_view(store, explore_sql(run_filter, View("stream", "study", "quantization"), METRICS))
+    assert len(rows) == len(find_runs(store, run_filter, 100)) == 6

@@ -145,13 +145,13 @@ def _drawn(store: Queryable, name: str) -> list[dict[str, Any]]:
 
 
 def costs(folder: Path, of_each: int, merged: bool = False) -> dict[str, Cost]:
-    found: dict[str, Cost] = {}
+    costs_by_name: dict[str, Cost] = {}
     with asked_store(folder, of_each, merged) as store:
         for name, ask in QUESTIONS.items():
             store.cost = Cost(0, 0, 0)
             ask(store)
-            found[name] = store.cost
-    return found
+            costs_by_name[name] = store.cost
+    return costs_by_name
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +189,11 @@ def test_query_reads_each_row_a_few_times(name: str, many: dict[str, Cost]) -> N
 @pytest.mark.wide
 def test_run_id_macros_match_the_view_rows(tmp_path: Path) -> None:
     with asked_store(tmp_path, 1) as store:
-        for given, whole in OF_THESE.items():
-            told = store.query(f"FROM {given} ORDER BY ALL", {"ids": ASKED})
-            assert told.num_rows > 0, given
-            same = f"FROM {whole} WHERE list_contains($ids, run_id) ORDER BY ALL"
-            assert told.equals(store.query(same, {"ids": ASKED})), given
+        for name, value in OF_THESE.items():
+            table = store.query(f"FROM {name} ORDER BY ALL", {"ids": ASKED})
+            assert table.num_rows > 0, name
+            same = f"FROM {value} WHERE list_contains($ids, run_id) ORDER BY ALL"
+            assert table.equals(store.query(same, {"ids": ASKED})), name
 
 
 def test_every_question_is_held() -> None:

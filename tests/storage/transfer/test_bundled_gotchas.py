@@ -30,8 +30,8 @@ SAID: dict[str, Any] = {"engine": "vllm", "failure": "It does not fit", "workaro
 
 def seed(store: Store, run_id: str, **fields: Any) -> Run:
     config = Config(engine="vllm", argv=("vllm", "serve", "m", "--enforce-eager"))
-    given: dict[str, Any] = {"state": RunState.FAILED, "cause": CAUSE, "ended_at": NOW} | fields
-    run = Run(id=run_id, name=run_id, color=0, config=config, machine_id="m", created_at=NOW, **given)
+    given_fields: dict[str, Any] = {"state": RunState.FAILED, "cause": CAUSE, "ended_at": NOW} | fields
+    run = Run(id=run_id, name=run_id, color=0, config=config, machine_id="m", created_at=NOW, **given_fields)
     store.save_run(run)
     return run
 
@@ -65,11 +65,11 @@ def test_bundle_has_only_the_runs_own_gotchas(store: Store, there: Store, tmp_pa
     keep(store, "gone", cause=CAUSE)
     keep(store, "gone", cause=CAUSE, is_withdrawn=True)
     keep(store, "flag", flag="--enforce-eager", failure="Slower")  # a second version of it
-    said = take(there, exported(store, tmp_path / "a.zip", "r1"))
-    assert said.endswith("imported r1 (r1), with 2 gotchas.")
-    found = {one.id: one for one in gotchas(there)}
+    text = take(there, exported(store, tmp_path / "a.zip", "r1"))
+    assert text.endswith("imported r1 (r1), with 2 gotchas.")
+    found = {gotcha.id: gotcha for gotcha in gotchas(there)}
     assert found.keys() == {"cause", "flag"}
-    assert [(one.version, one.role) for one in found.values()] == [(1, FROM_ELSEWHERE)] * 2
+    assert [(value.version, value.role) for value in found.values()] == [(1, FROM_ELSEWHERE)] * 2
     assert (found["cause"].run_id, found["flag"].run_id, found["flag"].failure) == ("r1", None, "Slower")
     assert found["cause"].link == "https://example.test/a"
     assert SECRET not in str(there.query("FROM raw.gotchas").to_pylist())
@@ -85,9 +85,12 @@ def test_what_is_known_here_is_left_as_it_is(store: Store, there: Store, tmp_pat
     keep(there, "changed", cause=CAUSE, failure="changed here")
     keep(there, "withdrawn", cause=CAUSE, is_withdrawn=True)
     keep(store, "again", cause=CAUSE.replace("4,000", "1"), failure="It fails: twin")
-    said = take(there, exported(store, tmp_path / "b.zip", "r2", "r3"))
-    assert said.endswith("imported r2 (r2), r3 (r3).")
-    assert {one.id: one.failure for one in gotchas(there)} == {"changed": "changed here", "twin": "It fails: twin"}
+    text = take(there, exported(store, tmp_path / "b.zip", "r2", "r3"))
+    assert text.endswith("imported r2 (r2), r3 (r3).")
+    assert {gotcha.id: gotcha.failure for gotcha in gotchas(there)} == {
+        "changed": "changed here",
+        "twin": "It fails: twin",
+    }
 
 
 def forged(store: Store, path: Path, content: bytes) -> Path:
@@ -132,11 +135,11 @@ def test_what_a_stranger_states_is_not_believed(store: Store, there: Store, tmp_
     strange = {
         "version": 2**31 - 1, "role": "operator", "run_id": "x" * 10_000, "written_at": "9999-12-31T23:59:59+14:00",
     }  # fmt: skip
-    given = [one(**strange), one(id="h", cause="The port is taken"), one(id="i", failure="\0", is_withdrawn=True)]
-    assert "with 1 gotcha." in take(there, forged(store, tmp_path / "a.zip", json.dumps(given).encode()))
-    [found] = gotchas(there)
-    assert (found.id, found.version, found.role, found.run_id) == ("g", 1, FROM_ELSEWHERE, None)
-    assert found.written_at and found.written_at <= utc_now() + timedelta(seconds=1)
+    fields = [one(**strange), one(id="h", cause="The port is taken"), one(id="i", failure="\0", is_withdrawn=True)]
+    assert "with 1 gotcha." in take(there, forged(store, tmp_path / "a.zip", json.dumps(fields).encode()))
+    [gotcha] = gotchas(there)
+    assert (gotcha.id, gotcha.version, gotcha.role, gotcha.run_id) == ("g", 1, FROM_ELSEWHERE, None)
+    assert gotcha.written_at and gotcha.written_at <= utc_now() + timedelta(seconds=1)
     assert keep(there, "g", cause=CAUSE).version == 2
 
 

@@ -34,8 +34,8 @@ def told(store: Store, name: str, without: tuple[str, ...] = ()) -> Conditions:
         for second, *values in RECORDED[name]["looks"]
     ]
     store.write(Batch(tuple(samples))).result()
-    (found,) = conditions(store, [Span(name, at(0), at(RECORDED[name]["seconds"]))])
-    return found
+    (condition,) = conditions(store, [Span(name, at(0), at(RECORDED[name]["seconds"]))])
+    return condition
 
 
 def look_of(values: list[Any], without: tuple[str, ...]) -> dict[str, Any]:

@@ -39,8 +39,8 @@ def checked(store: Store, *counters: Any, window_s: float = 10.0) -> float | Non
     """What the counters say of one log line that speaks of the 10 s before second 20."""
     when = NOW + timedelta(seconds=20)
     put(store, *counters, LogSample("r1", when, 1, 1, "vllm.log", window_s=window_s, generation_tps=50.0))
-    told: float | None = only(store, "FROM samples_crosscheck")["counter_tps"]
-    return told
+    value: float | None = only(store, "FROM samples_crosscheck")["counter_tps"]
+    return value
 
 
 @pytest.mark.parametrize(("until_s", "is_told"), [(18.9, False), (19.1, True), (21.0, True)])

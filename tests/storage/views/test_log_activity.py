@@ -31,8 +31,8 @@ def provided() -> Iterator[Callable[[Services], None]]:
 
 
 def run_of(engine: str, **fields: Any) -> Run:
-    given = {"created_at": NOW, "ready_at": NOW} | fields
-    return Run(id="r1", name="r1", color=0, config=Config(engine=engine), machine_id="m", **given)
+    given_fields = {"created_at": NOW, "ready_at": NOW} | fields
+    return Run(id="r1", name="r1", color=0, config=Config(engine=engine), machine_id="m", **given_fields)
 
 
 def put(store: Store, engine: str, *samples: Any) -> None:
@@ -112,11 +112,16 @@ def test_a_window_of_a_log_is_the_lines_own(store: Store) -> None:
 def test_log_alone_gives_speed_and_its_basis(store: Store, provided: Callable[[Services], None]) -> None:
     put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
     provided(cast(Services, SimpleNamespace(store=store)))
-    said = report_on(store, store.runs())[0].summary
-    assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
-    assert said.alone.typical_tps == 44
-    assert said.factors is not None and said.factors.decode_tps == pytest.approx(44)
-    assert said.factors.steps_per_s is None and said.factors.reason == Reason(Code.NO_STEP_COUNTER)
+    summary = report_on(store, store.runs())[0].summary
+    assert (summary.window_s, summary.definition, summary.active_windows, summary.excluded_windows) == (
+        10,
+        "vllm.log",
+        5,
+        1,
+    )
+    assert summary.alone.typical_tps == 44
+    assert summary.factors is not None and summary.factors.decode_tps == pytest.approx(44)
+    assert summary.factors.steps_per_s is None and summary.factors.reason == Reason(Code.NO_STEP_COUNTER)
 
 
 def test_counters_beat_the_log_even_if_few(store: Store) -> None:

@@ -23,9 +23,9 @@ def save(store: Store, *samples: Any, **config: Any) -> None:
 
 
 def vllm(second: float, tps: float = 50.0, **fields: Any) -> LogSample:
-    given = {"ts_source": "stamp", "requests_running": 1.0, "prompt_tps": 0.0} | fields
+    given_fields = {"ts_source": "stamp", "requests_running": 1.0, "prompt_tps": 0.0} | fields
     when = NOW + timedelta(seconds=second)
-    return LogSample("r1", when, int(second), int(second), "vllm.log", generation_tps=tps, **given)
+    return LogSample("r1", when, int(second), int(second), "vllm.log", generation_tps=tps, **given_fields)
 
 
 def said(store: Store, column: str, view: str = "run_samples") -> list[Any]:

@@ -95,8 +95,8 @@ def test_rank_missing_at_first_is_not_zero(store: Store) -> None:
 def test_live_and_whole_agree_on_a_missing_rank(store: Store) -> None:
     put(store, two_ranks(range(100), without=90))
     since = NOW + timedelta(seconds=85)
-    found = list(store.query("FROM run_samples_since(?) ORDER BY ts", [since]).to_pylist())
-    assert found == [row for row in run_rows(store) if row["ts"] > since]
+    rows = list(store.query("FROM run_samples_since(?) ORDER BY ts", [since]).to_pylist())
+    assert rows == [row for row in run_rows(store) if row["ts"] > since]
 
 
 # --- too close ------------------------------------------------------------------------------------------------------
@@ -208,11 +208,14 @@ def torn(has_positions: bool) -> list[CounterSample]:
 )
 def test_a_torn_scrape_is_no_spike(store: Store, config: Config, has_positions: bool) -> None:
     put(store, torn(has_positions), config)
-    found = run_rows(store)
-    assert max(row["tokens_per_step"] or 0 for row in found) == pytest.approx(5)
-    assert max(row["decode_tps"] or 0 for row in found) == pytest.approx(50)
-    assert found[5]["reason"].startswith("too_many_tokens_a_step ") or found[5]["reason"] == "more_tokens_than_steps"
-    assert found[5]["decode_tps"] is found[5]["activity"] is None
+    actual_rows = run_rows(store)
+    assert max(row["tokens_per_step"] or 0 for row in actual_rows) == pytest.approx(5)
+    assert max(row["decode_tps"] or 0 for row in actual_rows) == pytest.approx(50)
+    assert (
+        actual_rows[5]["reason"].startswith("too_many_tokens_a_step ")
+        or actual_rows[5]["reason"] == "more_tokens_than_steps"
+    )
+    assert actual_rows[5]["decode_tps"] is actual_rows[5]["activity"] is None
     assert rows(store, "FROM run_totals")[0]["decode_tokens"] == 550
 
 
@@ -229,14 +232,14 @@ def test_undrafted_slots_and_calls_must_agree(store: Store) -> None:
     """A starved server answered for its slots and for its calls at unlike moments: 100 against 54, 175 and 110."""
     looks = [slot(0, 1, 0), slot(1, 101, 54), slot(2, 201, 229), slot(3, 301, 339)]
     put(store, looks, Config(engine="llamacpp", argv=("llama-server", "-m", "m.gguf")))
-    found = run_rows(store)
-    assert [row["tokens_per_step"] for row in found] == [None, None, 1.0]
-    assert [row["reason"] for row in found] == [
+    rows = run_rows(store)
+    assert [row["tokens_per_step"] for row in rows] == [None, None, 1.0]
+    assert [row["reason"] for row in rows] == [
         "too_many_tokens_a_step tokens=1.9 most=1",
         "more_steps_than_tokens",
         None,
     ]
-    assert [row["decode_tps"] for row in found] == [100.0] * 3
+    assert [row["decode_tps"] for row in rows] == [100.0] * 3
 
 
 def test_drafted_step_gives_at_least_one_token(store: Store) -> None:
@@ -246,9 +249,9 @@ def test_drafted_step_gives_at_least_one_token(store: Store) -> None:
 
 def test_contradictory_slots_and_calls_hide_steps(store: Store) -> None:
     put(store, [slot(0, 0, 0), slot(1, 50, 10), slot(2, 167, 20), slot(3, 200, 40)], DRAFTING)
-    found = run_rows(store)
-    assert [row["tokens_per_step"] for row in found] == [5, None, pytest.approx(33 / 20)]
-    assert found[1]["reason"] == "too_many_tokens_a_step tokens=11.7 most=5"
+    rows = run_rows(store)
+    assert [row["tokens_per_step"] for row in rows] == [5, None, pytest.approx(33 / 20)]
+    assert rows[1]["reason"] == "too_many_tokens_a_step tokens=11.7 most=5"
 
 
 def test_without_drafts_a_step_gives_one_token(store: Store) -> None:
@@ -261,9 +264,9 @@ def test_without_drafts_a_step_gives_one_token(store: Store) -> None:
 
 def test_torn_look_reported_once_without_drafts(store: Store) -> None:
     put(store, [vllm(s, 50.0 * s + (40.0 if s == 15 else 0.0), inter_token_count_total=50.0 * s) for s in range(20)])
-    found = run_rows(store)
-    assert max(row["tokens_per_step"] or 0 for row in found) == 1.0
-    assert found[14]["reason"] == "too_many_tokens_a_step tokens=1.8 most=1"
+    rows = run_rows(store)
+    assert max(row["tokens_per_step"] or 0 for row in rows) == 1.0
+    assert rows[14]["reason"] == "too_many_tokens_a_step tokens=1.8 most=1"
 
 
 # --- windows --------------------------------------------------------------------------------------------------------

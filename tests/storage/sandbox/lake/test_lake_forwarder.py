@@ -36,23 +36,23 @@ def server() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def port_to(*wanted: ForwardTarget) -> list[int]:
+def port_to(*forward_target: ForwardTarget) -> list[int]:
     ours, theirs = socket.socketpair()
-    ports = open_ports(ours, wanted)
+    ports = open_ports(ours, forward_target)
     forward(theirs)
     return ports
 
 
 def said(port: int, words: bytes) -> bytes:
     """All that comes back until the other end closes, which it may do before it has heard everything."""
-    heard = b""
+    content = b""
     with socket.create_connection(("127.0.0.1", port), 30) as line, suppress(ConnectionError):
         line.sendall(words)
         with suppress(OSError):
             line.shutdown(socket.SHUT_WR)
         while piece := line.recv(4096):
-            heard += piece
-    return heard
+            content += piece
+    return content
 
 
 def test_a_port_leads_to_its_target(server: int) -> None:
