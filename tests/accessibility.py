@@ -40,7 +40,7 @@ def broken_rules(page: Page, within: str = "html", rules: Sequence[str] = RULES)
         if not fields:
             break
         page.wait_for_timeout(AGAIN_MS)
-    return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in fields]
+    return [f"{field['id']}: {[node['html'][:160] for node in field['nodes'][:3]]}" for field in fields]
 
 
 def broken_in_both_schemes(page: Page, within: str = "html") -> list[str]:

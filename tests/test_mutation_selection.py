@@ -21,8 +21,8 @@ def selected() -> Iterator[Path]:
     for word in SELECTION:
         root = ROOT / word
         paths = root.rglob("test_*.py") if root.is_dir() else [root]
-        kept = (one for one in paths if not any(one.is_relative_to(out) for out in left_out))
-        yield from (one for one in kept if not word.startswith("--"))
+        kept_paths = (path for path in paths if not any(path.is_relative_to(out) for out in left_out))
+        yield from (one for one in kept_paths if not word.startswith("--"))
 
 
 def imported(path: Path) -> set[str]:

@@ -26,8 +26,8 @@ def test_versions_use_own_starts_oldest_first() -> None:
     before, after = start("b", OLD, 1.0, 5), start("a", NEW, 1.2, 6)
     earlier = [start("older", replace(OLD, engine_version="0.31.0"), 0.5, 1), start("b0", OLD, 1.0, 2)]
     starts = starts_by_version([before, after, *earlier], [before, after], DECODE)
-    assert [(one.version, len(one.values)) for one in starts] == [("0.31.0", 1), ("0.32.0", 2), ("0.33.0", 1)]
-    oldest, middle, newest = (one.values[0] for one in starts)
+    assert [(start.version, len(start.values)) for start in starts] == [("0.31.0", 1), ("0.32.0", 2), ("0.33.0", 1)]
+    oldest, middle, newest = (start.values[0] for start in starts)
     assert (middle / oldest, newest / middle) == (pytest.approx(2.0), pytest.approx(1.2))
     assert starts[1].first_at == T0 + timedelta(days=2)
 

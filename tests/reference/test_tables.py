@@ -14,8 +14,8 @@ TABLES = {
 
 
 def table(title: str) -> PublishedTable:
-    (found,) = [table for (_, name), table in TABLES.items() if name.startswith(title)]
-    return found
+    (actual_table,) = [table for (_, name), table in TABLES.items() if name.startswith(title)]
+    return actual_table
 
 
 def words(published_table: PublishedTable, row: str) -> list[str]:

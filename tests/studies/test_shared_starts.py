@@ -44,8 +44,8 @@ def start(arm: str, number: int, *workloads: str, **fields: Any) -> Run:
 def standing(values: dict[str, list[float]], runs: list[Run], left: StartsLeft | None = None) -> StudyStatus:
     logs = {name: [math.log(one) for one in value] for name, value in values.items()}
     by_arm = {name: tuple(run for run in runs if run.arm == name) for name in values}
-    told = {name: tuple(value) for name, value in values.items()}
-    return StudyStatus(race(logs, 0.02), told, "decode_tps", by_arm, remaining=left)
+    values_by_name = {name: tuple(value) for name, value in values.items()}
+    return StudyStatus(race(logs, 0.02), values_by_name, "decode_tps", by_arm, remaining=left)
 
 
 def both_rounds() -> list[Run]:

@@ -88,9 +88,9 @@ def add(*words: str) -> subprocess.CompletedProcess[str]:
 
 def plan_of(settings: Settings, study_id: str) -> StudyPlan:
     store = Store.open(settings)
-    (found,) = [study for study in store.studies() if study.id == study_id]
+    (actual_study,) = [study for study in store.studies() if study.id == study_id]
     store.close()
-    return StudyPlan.model_validate(found.plan)
+    return StudyPlan.model_validate(actual_study.plan)
 
 
 def audited(settings: Settings) -> list[tuple[str, str, str]]:

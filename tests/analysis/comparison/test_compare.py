@@ -82,8 +82,8 @@ def test_several_arms_share_the_error() -> None:
     sides = [starts(1.0, 1.01), *(starts(1.1, 1.11, name=n) for n in "bcdefgh")]
     comparisons = compare_arms(sides, parse_objective("decode_tps"))
     alone = compare_arms(sides[:2], parse_objective("decode_tps"))[0]
-    assert len(comparisons) == 7 and [one.pair.contender for one in comparisons] == sides[1:]
-    assert all(one.pair.baseline is sides[0] for one in comparisons)
+    assert len(comparisons) == 7 and [comparison.pair.contender for comparison in comparisons] == sides[1:]
+    assert all(comparison.pair.baseline is sides[0] for comparison in comparisons)
     first = [one.value for one in comparisons[0].replicates[0]]
     second = [one.value for one in comparisons[0].replicates[1]]
     assert comparisons[0].judgement == judge(first, second, comparisons=7)  # type: ignore[arg-type]

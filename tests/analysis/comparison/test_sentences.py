@@ -63,7 +63,7 @@ def test_each_answer_has_its_sentence(other: tuple[float, ...], said: str) -> No
     ],
 )
 def test_a_link_to_the_comparison_says_its_answer(values: list[tuple[float, ...]], said: str) -> None:
-    arms = [arm("A", *STEADY), *(arm(name, *each) for name, each in zip("BCDE", values, strict=False))]
+    arms = [arm("A", *STEADY), *(arm(name, *value) for name, value in zip("BCDE", values, strict=False))]
     assert short_answer(compare_arms(arms, parse_objective("startup_s")) if values else []) == said
 
 

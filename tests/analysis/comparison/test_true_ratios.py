@@ -161,8 +161,8 @@ def test_run_before_download_joins_by_path() -> None:
     assert len(arms_of([elsewhere, *runs])) == 2, "an unknown on another machine may be another model"
     moved = replace(early, served=replace(early.served, model="org/other"))
     assert len(arms_of([moved, *runs])) == 2
-    other = replace(runs[1], run_id="other", served=replace(runs[1].served, model_files="f2"))
-    assert len(arms_of([early, runs[0], other])) == 3, "it fits both, so nobody knows which it is"
+    other_run = replace(runs[1], run_id="other", served=replace(runs[1].served, model_files="f2"))
+    assert len(arms_of([early, runs[0], other_run])) == 3, "it fits both, so nobody knows which it is"
 
 
 def test_unknown_class_is_in_neither_headline() -> None:

@@ -52,9 +52,13 @@ def test_point_needs_both_values_ranked() -> None:
     a, b, c, d = (RankCandidate(name, (10.0, 11.0)) for name in "abcd")
     cost = ranking(Viewpoint.COST, a, b, replace(c, label="imported"), replace(d, values=()))
     speed = ranking(Viewpoint.TYPICAL, a, b, c, d, refused=("b",))
-    found = {point.arm_id: point for point in points_of(cost, speed)}
-    assert {name: value.is_comparable for name, value in found.items()} == {"a": True, "b": False, "c": False}
-    assert found["c"].note == "imported"
+    points_by_arm_id = {point.arm_id: point for point in points_of(cost, speed)}
+    assert {name: value.is_comparable for name, value in points_by_arm_id.items()} == {
+        "a": True,
+        "b": False,
+        "c": False,
+    }
+    assert points_by_arm_id["c"].note == "imported"
 
 
 def test_unrankable_runs_have_no_comparable_point() -> None:

@@ -38,14 +38,14 @@ def runs(store: Store) -> list[Run]:
 def test_the_headline_is_what_the_comparison_says(store: Store, runs: list[Run], tmp_path: Path) -> None:
     launched = [run for run in runs if run.kind == "launched"]
     report = comparison_of(store, runs_of(store, [run.id for run in launched]))
-    found = {
+    rankings_by_viewpoint = {
         ranking.viewpoint: ranking
         for ranking in rankings(viewpoint_inputs(store, report, launched, tmp_path / "prices.toml"))
     }
-    judged, headline = report.answers[0].judgement, found[Viewpoint.COMPARED]
+    judged, headline = report.answers[0].judgement, rankings_by_viewpoint[Viewpoint.COMPARED]
     assert judged and (headline.outcome, headline.best) == (RankingOutcome.BEST, report.arms[1].id)
     assert headline.ratio == pytest.approx(judged.ratio) and headline.interval == pytest.approx(judged.interval)
-    assert found[Viewpoint.TTFT].outcome is not RankingOutcome.NOT_KNOWN
+    assert rankings_by_viewpoint[Viewpoint.TTFT].outcome is not RankingOutcome.NOT_KNOWN
 
 
 def test_imported_arm_is_shown_with_its_label(store: Store, runs: list[Run], tmp_path: Path) -> None:
@@ -77,14 +77,14 @@ def test_looping_arm_never_wins_on_speed(store: Store, tmp_path: Path) -> None:
 
 def test_other_workload_keeps_values_of_the_rest(store: Store, runs: list[Run], tmp_path: Path) -> None:
     other_repeats = repeats(IdealEngine(0.01, start_sd=0.005), "five-prompts", 2, np.random.default_rng(3))
-    strangers = [stored(store, one, 2, 40 + n) for n, one in enumerate(other_repeats)]
+    strangers = [stored(store, other_repeat, 2, 40 + n) for n, other_repeat in enumerate(other_repeats)]
     picked = [run for run in runs if run.kind == "launched"] + strangers
     report = comparison_of(store, runs_of(store, [run.id for run in picked]))
-    found = {
+    rankings_by_viewpoint = {
         ranking.viewpoint: ranking
         for ranking in rankings(viewpoint_inputs(store, report, picked, tmp_path / "prices.toml"))
     }
-    headline = found[Viewpoint.COMPARED]
+    headline = rankings_by_viewpoint[Viewpoint.COMPARED]
     values_by_arm_id = {candidate.arm_id: candidate.value for candidate in headline.candidates}
     assert values_by_arm_id[report.arms[0].id] and values_by_arm_id[report.arms[1].id]
     assert set(report.without_workload) == {run.id for run in strangers} and len(report.arms) == 2

@@ -182,10 +182,16 @@ def test_loads_in_the_order_in_which_they_began() -> None:
     requests = [request(0, load_id="b"), request(1, load_id=None), request(2, load_id="a")]
     marks = [replace(mark(0), load_id="a"), replace(mark(1), load_id="b")]
     load_records = build_load_records("r", [asked("b", 9), asked("a", 5)], phases, requests, marks)
-    assert [one.load_id for one in load_records] == ["a", "b", None] and {one.run_id for one in load_records} == {"r"}
+    assert [load_record.load_id for load_record in load_records] == ["a", "b", None] and {
+        load_record.run_id for load_record in load_records
+    } == {"r"}
     assert [p.phase_index for p in load_records[0].phases] == [0, 1]
-    assert [[r.request_id for r in one.requests] for one in load_records] == [["q2-1"], ["q0-1"], ["q1-1"]]
-    assert [one.counters for one in load_records] == [(marks[0],), (marks[1],), ()]
+    assert [[r.request_id for r in load_record.requests] for load_record in load_records] == [
+        ["q2-1"],
+        ["q0-1"],
+        ["q1-1"],
+    ]
+    assert [load_record.counters for load_record in load_records] == [(marks[0],), (marks[1],), ()]
     assert load_records[2].plan is None and load_records[0].plan is not None
 
 

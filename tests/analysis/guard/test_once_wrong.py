@@ -47,9 +47,9 @@ def test_which_repeat_comes_first_changes_nothing() -> None:
     sides = [repeats(IdealEngine(s, start_sd=0.05), "ladder", 3, rng, tokens=32) for s in (0.02, 0.018)]
     judgements = [answer(sides[0][n:] + sides[0][:n], sides[1], "output_tps@8").judgement for n in range(3)]
     assert judgements[0] is not None
-    for other in judgements[1:]:
-        assert other is not None and other.answer is judgements[0].answer
-        assert other.ratio == pytest.approx(judgements[0].ratio) and other.interval == pytest.approx(
+    for judgement in judgements[1:]:
+        assert judgement is not None and judgement.answer is judgements[0].answer
+        assert judgement.ratio == pytest.approx(judgements[0].ratio) and judgement.interval == pytest.approx(
             judgements[0].interval
         )
 

@@ -46,7 +46,7 @@ def test_true_value_lies_between_the_bounds(name: str) -> None:
     for k in (1, 2, 3, 4, 6):
         cell = Cell(name, TEXTS[name], COSTS["free"], (k,), 0.0)
         true, shares = math.exp(true_log_speed(cell, k)), [one.shares for one in counted(cell.text, 8)]
-        low, high = (sum(bound(one, k) for one in shares) / len(shares) for bound in (fewest_tokens, most_tokens))
+        low, high = (sum(bound(share, k) for share in shares) / len(shares) for bound in (fewest_tokens, most_tokens))
         assert low * 0.98 < true < high * 1.02
 
 

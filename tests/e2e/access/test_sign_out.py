@@ -51,4 +51,4 @@ def test_no_page_breaks_the_security_policy(page: Page, pitwall: Pitwall) -> Non
         visit(page, f"{pitwall.url}/{path}")
         expect(page.locator("[data-testid=stNavSectionHeader], [data-testid=stTopNavLink]").first).to_be_visible()
         expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
-    assert [one for one in texts if "CSP" in one or "Content Security Policy" in one] == []
+    assert [text for text in texts if "CSP" in text or "Content Security Policy" in text] == []

@@ -142,8 +142,8 @@ def test_the_record_and_the_start_have_the_files(supervisor: Supervisor, store: 
 
 def test_too_many_files_are_refused_unlisted(folder: Path) -> None:
     config = config_of("llama-server -m here.gguf --x many/* --y none/*.json --port 1")
-    (said,) = [doubt for doubt in find_doubts(config, Needs(), GpuFacts(), folder) if "none/" in doubt]
-    assert said == "No file matches none/*.json; it is passed on unchanged."
+    (actual_doubt,) = [doubt for doubt in find_doubts(config, Needs(), GpuFacts(), folder) if "none/" in doubt]
+    assert actual_doubt == "No file matches none/*.json; it is passed on unchanged."
     (folder / "many").mkdir()
     for number in range(MOST_MATCHES + 1):
         (folder / f"many/{number}").touch()
@@ -152,4 +152,4 @@ def test_too_many_files_are_refused_unlisted(folder: Path) -> None:
         resolve_patterns(config, environ_of(folder), folder)
     assert str(refusal.value) == sentence
     assert find_lacks(config, Needs(), GpuFacts(), folder) == [sentence]
-    assert find_doubts(config, Needs(), GpuFacts(), folder) == [said]
+    assert find_doubts(config, Needs(), GpuFacts(), folder) == [actual_doubt]

@@ -94,7 +94,7 @@ def test_gpus_are_held_against_the_needs() -> None:
         "It needs a GPU (NVIDIA Blackwell), but there is none here: no NVIDIA driver on this machine."
     ]
     lacks = find_lacks(config, needs, GpuFacts([BIG]), Path.cwd())
-    assert [one.split(";")[0] for one in lacks] == [
+    assert [lack.split(";")[0] for lack in lacks] == [
         "It needs 2 GPUs",
         "It needs compute capability 12.0 or newer",
     ]
@@ -147,7 +147,7 @@ def test_missing_files_and_drafters_are_reported(tmp_path: Path) -> None:
 def test_shipped_preset_lists_missing_parts() -> None:
     preset = read_preset(SHIPPED / "gemma4-31b-turbo-pip.toml")
     lacks = find_lacks(preset.launchable, preset.needs, NONE, Path.cwd())
-    assert any("no NVIDIA driver" in one for one in lacks)
+    assert any("no NVIDIA driver" in lack for lack in lacks)
 
 
 def test_unknowable_before_start_is_stated() -> None:

@@ -204,7 +204,7 @@ def test_record_outlives_the_shim_with_identities(supervisor: Supervisor, store:
     family = family_in(folder)
     wait_for_record(run, family)
     processes = json.loads((Path(run.run_dir or "") / "descendants.json").read_text())["processes"]
-    by_pid = {one["pid"]: one for one in processes}
+    by_pid = {process["pid"]: process for process in processes}
     core, stray = by_pid[family["core"].pid], by_pid[family["stray"].pid]
     assert core["session"] == core["group"] == core["pid"] and stray["session"] != stray["pid"]
     server = server_process(Path(run.run_dir or ""))

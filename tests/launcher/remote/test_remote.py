@@ -121,7 +121,7 @@ def test_secrets_reach_the_server_but_no_file(
     ]
     wait_for_state(store, run.id, *OVER)
     assert json.loads(out.read_text()) == [["--api-key", "sk-quite-secret-1"], "hf_abcdefghijklmnopqrst"]
-    assert contents and not any(b"quite-secret" in one or b"hf_abcdef" in one for one in contents)
+    assert contents and not any(b"quite-secret" in content or b"hf_abcdef" in content for content in contents)
 
 
 @pytest.mark.parametrize(

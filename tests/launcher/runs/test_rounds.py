@@ -58,9 +58,14 @@ def test_another_seed_is_another_order() -> None:
 def test_repeats_are_numbered_and_stop_servers() -> None:
     arms = [request_for(name=name, workload=LOAD, stop_when_done=False) for name in ("a", "b")]
     made_repeat_requests = repeat_requests(arms, 3, seed=7)
-    assert [one.round for one in made_repeat_requests] == [1, 1, 2, 2, 3, 3]
-    assert {one.name for one in made_repeat_requests} == {f"{arm} #{n}" for arm in "ab" for n in (1, 2, 3)}
-    assert {(one.round_seed, one.stop_when_done) for one in made_repeat_requests} == {(7, True)}
+    assert [made_repeat_request.round for made_repeat_request in made_repeat_requests] == [1, 1, 2, 2, 3, 3]
+    assert {made_repeat_request.name for made_repeat_request in made_repeat_requests} == {
+        f"{arm} #{n}" for arm in "ab" for n in (1, 2, 3)
+    }
+    assert {
+        (made_repeat_request.round_seed, made_repeat_request.stop_when_done)
+        for made_repeat_request in made_repeat_requests
+    } == {(7, True)}
     unnamed = repeat_requests([replace(arms[0], name=None)], 2, seed=7)
     program = Path(sys.executable).name
     assert [one.name for one in unnamed] == [f"Server, {program} #1", f"Server, {program} #2"]

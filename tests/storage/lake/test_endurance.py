@@ -96,9 +96,9 @@ def test_three_runs_of_a_thousand_are_read_once(boxes: Boxes, s3: S3Server) -> N
 
 
 def assert_equal(expected: Sequence[RunReport], run_reports: Sequence[RunReport]) -> None:
-    for here, there in zip(expected, run_reports, strict=True):
-        assert here.windows and here.windows == there.windows
-        assert (here.summary, here.requests) == (there.summary, there.requests)
+    for here, run_report in zip(expected, run_reports, strict=True):
+        assert here.windows and here.windows == run_report.windows
+        assert (here.summary, here.requests) == (run_report.summary, run_report.requests)
 
 
 def test_a_run_that_got_new_parts_is_read_anew(boxes: Boxes) -> None:

@@ -67,11 +67,15 @@ def test_bundle_has_only_the_runs_own_gotchas(store: Store, there: Store, tmp_pa
     keep(store, "flag", flag="--enforce-eager", failure="Slower")  # a second version of it
     text = take(there, exported(store, tmp_path / "a.zip", "r1"))
     assert text.endswith("imported r1 (r1), with 2 gotchas.")
-    found = {gotcha.id: gotcha for gotcha in gotchas(there)}
-    assert found.keys() == {"cause", "flag"}
-    assert [(value.version, value.role) for value in found.values()] == [(1, FROM_ELSEWHERE)] * 2
-    assert (found["cause"].run_id, found["flag"].run_id, found["flag"].failure) == ("r1", None, "Slower")
-    assert found["cause"].link == "https://example.test/a"
+    gotchas_by_id = {gotcha.id: gotcha for gotcha in gotchas(there)}
+    assert gotchas_by_id.keys() == {"cause", "flag"}
+    assert [(value.version, value.role) for value in gotchas_by_id.values()] == [(1, FROM_ELSEWHERE)] * 2
+    assert (gotchas_by_id["cause"].run_id, gotchas_by_id["flag"].run_id, gotchas_by_id["flag"].failure) == (
+        "r1",
+        None,
+        "Slower",
+    )
+    assert gotchas_by_id["cause"].link == "https://example.test/a"
     assert SECRET not in str(there.query("FROM raw.gotchas").to_pylist())
 
 

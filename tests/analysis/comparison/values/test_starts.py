@@ -27,7 +27,7 @@ def ids(runs: tuple[RunFacts, ...]) -> list[str]:
 def test_runs_of_one_process_share_loads() -> None:
     starts = starts_of([met("a", "p"), met("b"), met("c", "p"), met("d")])
     assert ids(starts) == ["a", "b", "d"], "an unknown process is not another unknown one"
-    assert [len(one.loads) for one in starts] == [2, 1, 1]
+    assert [len(start.loads) for start in starts] == [2, 1, 1]
 
 
 def test_run_with_both_names_joins_the_others() -> None:
