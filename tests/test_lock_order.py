@@ -138,12 +138,12 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     watch = Watch()
 
     def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*args: Any) -> Any:
+        def watched_lock(*args: Any) -> Any:
             site = _site()
             return WatchedLock(make(*args), site, watch) if site else make(*args)
 
-        made.__init__ = make.__init__  # type: ignore[method-assign]  # BoundedSemaphore calls that of Semaphore by its name
-        return made
+        watched_lock.__init__ = make.__init__  # type: ignore[method-assign]  # BoundedSemaphore calls that of Semaphore by its name
+        return watched_lock
 
     for name in LOCK_TYPES:
         monkeypatch.setattr(threading, name, watched(getattr(threading, name)))

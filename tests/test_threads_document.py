@@ -85,11 +85,11 @@ def rows_of(title: str) -> list[set[str]]:
     return [set(re.findall(r"`([^`]+)`", row)) for row in rows]
 
 
-def told(*titles: str) -> set[str]:
+def names_in_document(*titles: str) -> set[str]:
     return {re.sub(r"<[^>]*>", "<>", name) for title in titles for row in rows_of(title) for name in row}
 
 
-def found(look: object) -> dict[str, set[str]]:
+def names_in_product(look: object) -> dict[str, set[str]]:
     return {
         str(path.relative_to(ROOT)): names
         for path in product_files()
@@ -100,8 +100,8 @@ def found(look: object) -> dict[str, set[str]]:
 @pytest.mark.parametrize("look", [locks_in, threads_in])
 def test_the_document_has_every_one_and_no_other(look: object) -> None:
     is_lock = look is locks_in
-    tables = told(LOCKS if is_lock else OURS, OTHERS)
+    tables = names_in_document(LOCKS if is_lock else OURS, OTHERS)
     in_tables = {name for name in tables if ("." in name) == is_lock and not name.endswith(".json") and "/" not in name}
-    in_code = found(look)
+    in_code = names_in_product(look)
     assert {path: names - in_tables for path, names in in_code.items() if names - in_tables} == {}
     assert in_tables - set().union(*in_code.values()) == set()

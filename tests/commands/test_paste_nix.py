@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from commands.explain import explain
-from tests.commands.test_paste import stated
+from tests.commands.test_paste import stated_fields
 
 COMMANDS = {
     "a string": '"${pkgs.llama-cpp}/bin/llama-server -m /m/a.gguf -c 8192 --port 8081"',
@@ -22,14 +22,14 @@ def test_a_service(command: str) -> None:
         '{ pkgs, lib, ... }: {\n  systemd.services.llama = {\n    environment = { CUDA_VISIBLE_DEVICES = "1"; };\n'
         f"    serviceConfig.ExecStart = {command};\n  }};\n}}\n"
     )
-    assert stated(module) == {
+    assert stated_fields(module) == {
         "engine": "llamacpp", "launcher": "process", "executable": "llama-server", "model": "/m/a.gguf",
         "max_model_len": 8192, "port": 8081, "gpus": "1", "env": {"CUDA_VISIBLE_DEVICES": "1"},
     }  # fmt: skip
 
 
 def test_a_container() -> None:
-    assert stated(
+    assert stated_fields(
         'virtualisation.oci-containers.containers.llm = {\n  image = "vllm/vllm-openai:v0.11.0";\n'
         '  ports = [ "8005:8000" ];\n  volumes = [ "/m:/m" ];\n  environment = { A = "1"; };\n'
         '  cmd = [ "--model" "/m/a"\n    "--max-model-len" "4096" ];\n'
@@ -159,7 +159,7 @@ in {
 
 
 def test_values_of_an_inner_let_in_a_container() -> None:
-    assert stated(CONTAINER) == {
+    assert stated_fields(CONTAINER) == {
         "engine": "vllm", "launcher": "podman", "image": "vllm/vllm-openai:v0.11.0", "model": "o/m", "port": 8005,
         "max_model_len": 4096,
     }  # fmt: skip
@@ -179,7 +179,7 @@ def test_command_put_together_from_lists(command: str) -> None:
         '  systemd.services.llama = let args = [ "-m" cfg.file "-c" (toString cfg.window) ]; in {\n'
         f'    environment.CUDA_VISIBLE_DEVICES = "1";\n    serviceConfig.ExecStart = {command};\n  }};\n}}\n'
     )
-    assert stated(module) == {
+    assert stated_fields(module) == {
         "engine": "llamacpp", "launcher": "process", "executable": "llama-server", "model": "/m/a.gguf",
         "max_model_len": 8192, "gpus": "1", "env": {"CUDA_VISIBLE_DEVICES": "1"},
     }  # fmt: skip

@@ -82,7 +82,7 @@ def listed_value(metrics: RunMetrics, key: str) -> float | None:
     return value.value if value else None
 
 
-def shown(text: str) -> str:
+def without_tags(text: str) -> str:
     """Markup without tags."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
@@ -136,10 +136,13 @@ def test_tiles_and_numbers_of_run(seeded: Seeded) -> None:
     for run in seeded.runs:
         metrics = seeded.metrics[run.id]
         tiles_html = number_tiles(seeded.reports[run.id], metrics)
-        tiles = {shown(label): shown(cell) for label, cell in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", tiles_html)}
+        tiles = {
+            without_tags(label): without_tags(cell)
+            for label, cell in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", tiles_html)
+        }
         table = dict(re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td>', all_numbers_table(metrics)))
         for metric, value in metrics.items():
-            cell = shown(table[metric.title])
+            cell = without_tags(table[metric.title])
             expected = metric_text(metric, value.value) if value.value is not None else reason_text(value.reason)
             assert cell.startswith(str(expected)), (run.id, metric.title)
             if metric in tile_metrics(metrics) and value.value is not None and metric.key != "startup_s":
@@ -226,7 +229,7 @@ def test_rows_of_compare(data: ReportData) -> None:
     columns = TableColumns(report.arms, lambda _: {}, {run.id: 0 for run in data.runs}, 0.02)
     html = metric_sections(columns, data.arm_metrics)
     rows = {
-        shown(title): [shown(cell) for cell in re.findall(r"<td>(.*?)</td>", cells)]
+        without_tags(title): [without_tags(cell) for cell in re.findall(r"<td>(.*?)</td>", cells)]
         for title, cells in re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', html)
     }
     positions = {arm.id: position for position, arm in enumerate(report.arms)}

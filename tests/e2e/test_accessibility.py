@@ -57,17 +57,17 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterat
 
 
 @pytest.fixture(scope="module")
-def kept(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
+def open_page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
     context = signed_in(browser, pitwall, viewport=DESKTOP, timezone_id="Asia/Kolkata")
     yield context.new_page()
     context.close()
 
 
 @pytest.fixture
-def look(kept: Page) -> Page:
+def look(open_page: Page) -> Page:
     """The one page of this module, which the tests go on with; a desktop's width again."""
-    kept.set_viewport_size(DESKTOP)
-    return kept
+    open_page.set_viewport_size(DESKTOP)
+    return open_page
 
 
 def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:

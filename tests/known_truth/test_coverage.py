@@ -32,7 +32,7 @@ def covered(comparisons: list[ArmComparison], true_ratio: float) -> int:
     return sum(low <= true_ratio <= high for low, high in intervals)
 
 
-def told(comparisons: list[ArmComparison], *kinds: VerdictAnswer) -> int:
+def count_answers(comparisons: list[ArmComparison], *kinds: VerdictAnswer) -> int:
     return sum(answer.judgement is not None and answer.judgement.answer in kinds for answer in comparisons)
 
 
@@ -41,8 +41,8 @@ def test_few_pairs_of_each_truth(played: PlayedStore) -> None:
     for true_ratio in (1.0, 1.3):
         actual_answers = answers(played, true_ratio, 4)
         assert covered(actual_answers, true_ratio) >= 3
-        assert told(actual_answers, VerdictAnswer.BETTER) == (4 if true_ratio > 1 else 0)
-        assert told(actual_answers, VerdictAnswer.WORSE) == 0
+        assert count_answers(actual_answers, VerdictAnswer.BETTER) == (4 if true_ratio > 1 else 0)
+        assert count_answers(actual_answers, VerdictAnswer.WORSE) == 0
 
 
 @pytest.mark.long
@@ -52,6 +52,9 @@ def test_answers_hold_what_they_promise(played: PlayedStore) -> None:
     by_truth = {true_ratio: answers(played, true_ratio, 100) for true_ratio in (1.0, 1.05, 1.1, 1.3)}
     total = sum(map(len, by_truth.values()))
     assert sum(covered(value, ratio) for ratio, value in by_truth.items()) >= 0.94 * total
-    assert told(by_truth[1.0], VerdictAnswer.BETTER, VerdictAnswer.WORSE) <= 5
-    assert told(by_truth[1.1], VerdictAnswer.BETTER) >= 80 and told(by_truth[1.3], VerdictAnswer.BETTER) >= 99
-    assert sum(told(value, VerdictAnswer.WORSE) for value in by_truth.values()) <= 5
+    assert count_answers(by_truth[1.0], VerdictAnswer.BETTER, VerdictAnswer.WORSE) <= 5
+    assert (
+        count_answers(by_truth[1.1], VerdictAnswer.BETTER) >= 80
+        and count_answers(by_truth[1.3], VerdictAnswer.BETTER) >= 99
+    )
+    assert sum(count_answers(value, VerdictAnswer.WORSE) for value in by_truth.values()) <= 5

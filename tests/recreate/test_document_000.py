@@ -227,10 +227,10 @@ def test_observed_log_lines(played: PlayedStore, import_text: ImportText) -> Non
         "accept_rate_window": ("acceptance_rate", 100),
     }
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         metric, scale = metrics[number.metric]
         values = [row["value"] * scale for row in rows if row["metric"] == metric]
         return next((value for value in values if value == pytest.approx(number.value)), None)
 
-    assert_recreated(LINES, shown)
+    assert_recreated(LINES, computed_value)
     assert len(rows) == len(LINES.numbers)

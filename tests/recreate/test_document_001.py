@@ -134,11 +134,11 @@ GRID_CELLS = {
 
 @pytest.mark.parametrize("table", [SINGLE, MULTI], ids=lambda table: table.title)
 def test_grid_means(benchy: PublishedCells, table: DocumentTable) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         title, column = GRID_CELLS[number.metric]
         return benchy.value(number.point, column, title)
 
-    assert_recreated(table, shown, metrics=tuple(GRID_CELLS))
+    assert_recreated(table, computed_value, metrics=tuple(GRID_CELLS))
 
 
 @pytest.mark.parametrize("table", [SINGLE, MULTI], ids=lambda table: table.title)
@@ -195,10 +195,10 @@ def test_every_column_of_llama_benchy_itself(
 ) -> None:
     load = LoadRows(played.store, import_text(as_benchy_prints(table)))
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         return load.value(number.point, IMPORTED[number.metric])
 
-    assert_recreated(table, shown)
+    assert_recreated(table, computed_value)
 
 
 # --- compile against eager, and the summary ---------------------------------------------------------------------------
@@ -244,12 +244,12 @@ def compiled(played: PlayedStore) -> dict[str, PublishedCells]:
 
 
 def test_compiled_against_eager(compiled: dict[str, PublishedCells]) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         title, point = COMPILE_DELTAS[number.line]
         column = FIRST_TOKEN if title == TTFT else RATE
         return compiled[column].value(point, COMPILE_NAMES[number.config.removeprefix("s001.")], title)
 
-    assert_recreated(COMPILE, shown)
+    assert_recreated(COMPILE, computed_value)
     for line, (title, point) in COMPILE_DELTAS.items():
         ratio = compiled[FIRST_TOKEN if title == TTFT else RATE].difference(point, "compiled", title)
         assert 100 * (ratio - 1) == pytest.approx(printed_difference(f"s001.delta_l{line}"), abs=0.1), line
@@ -259,7 +259,7 @@ def test_summary_of_the_single_node(benchy: PublishedCells, played: PlayedStore,
     """The grid again; its prompt speed at four is llama-benchy's of all requests, its last row a mean over answers."""
     imported = LoadRows(played.store, import_text(as_benchy_prints(MULTI)))
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         pp, tg = number.conditions["pp"] or "128", number.conditions["tg"]
         points = [f"pp{pp} tg{n} d0 c{number.concurrency}" for n in ([tg] if tg else [32, 128])]
         if number.metric == "pp_tps_total":
@@ -273,7 +273,7 @@ def test_summary_of_the_single_node(benchy: PublishedCells, played: PlayedStore,
         known_values = [value for value in values if value is not None]
         return sum(known_values) / len(known_values) if len(known_values) == len(points) else None
 
-    assert_recreated(SUMMARY, shown)
+    assert_recreated(SUMMARY, computed_value)
 
 
 # --- two nodes --------------------------------------------------------------------------------------------------------
@@ -328,11 +328,11 @@ def node_cell(nodes: dict[str, PublishedCells], number: PrintedNumber) -> ShownC
     ids=lambda value: getattr(value, "title", ""),
 )
 def test_two_nodes(nodes: dict[str, PublishedCells], table: DocumentTable, claims: str) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         cell = node_cell(nodes, number)
         return None if cell is None else cell.value
 
-    assert_recreated(table, shown)
+    assert_recreated(table, computed_value)
     for number in table.numbers:
         cell = node_cell(nodes, number)
         assert cell
@@ -391,13 +391,13 @@ def test_variants_of_the_model(played: PlayedStore) -> None:
 
     published = PublishedCells(played.store, played.play([arm(name) for name in names], starts=1))
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         value = published.value("Stream speed", number.config.removeprefix("s001."))
         is_bound = number.metric.endswith(("_low", "_high"))
         is_within = value is not None and number.metric.endswith("_low") == (value >= number.value)
         return number.value if is_bound and is_within else value
 
-    assert_recreated(VARIANTS, shown)
+    assert_recreated(VARIANTS, computed_value)
 
 
 VERDICTS = [row for row in read_table("validations") if row["kind"] in ("tool_calling", "vision")]

@@ -66,7 +66,7 @@ def five_prompts(played: PlayedStore) -> FivePrompts:
 
 
 def test_each_request_of_both_runs(five_prompts: FivePrompts) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         title = f"Run {number.conditions['run']}/2"
         request = next(
             (value for key, value in five_prompts.requests.items() if key[:2] == (title, number.conditions["prompt"])),
@@ -75,7 +75,7 @@ def test_each_request_of_both_runs(five_prompts: FivePrompts) -> None:
         value = shown_of(request, number.metric)
         return floor(10 * value) / 10 if value is not None and number.metric == "tps_e2e" else value
 
-    assert_recreated(FIVE, shown)
+    assert_recreated(FIVE, computed_value)
 
 
 def shown_of(request: tuple[int, float] | None, metric: str) -> float | None:
@@ -100,12 +100,12 @@ def test_mean_speed_of_each_kind_as_the_run_shows_it(five_prompts: FivePrompts) 
 def test_four_at_once_with_both_aggregates(five_prompts: FivePrompts) -> None:
     load, point = five_prompts.load, "4 at once"
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         request = five_prompts.requests.get((point, "Parallel", int(number.conditions["request"] or 1) - 1))
         seconds = max((s for key, (_, s) in five_prompts.requests.items() if key[0] == point), default=None)
         tokens = sum(tokens for key, (tokens, _) in five_prompts.requests.items() if key[0] == point)
         fields = {"completion_tokens_total": tokens, "elapsed_s": seconds, "tps_total": load.value(point, "output_tps")}
         return fields[number.metric] if number.metric in fields else shown_of(request, number.metric)
 
-    assert_recreated(FOUR, shown, tolerance=TOTAL_TOLERANCE)
+    assert_recreated(FOUR, computed_value, tolerance=TOTAL_TOLERANCE)
     assert load.value(point, "sum_of_rates_tps") == pytest.approx(SUM_OF_RATES_TPS, abs=0.05)

@@ -100,11 +100,11 @@ def publish(played: PlayedStore) -> Publish:
 
 
 def assert_columns(table: DocumentTable, published: PublishedCells) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         return published.value(ROWS[number.metric], NAMES[number.config.removeprefix("s004.")])
 
     # Requests per second and tokens per second of the document agree to a thousandth, not to their last digit.
-    assert_recreated(table, shown, tolerance=0.002)
+    assert_recreated(table, computed_value, tolerance=0.002)
 
 
 def test_benchmark_and_differences_from_the_base_model(publish: Publish) -> None:

@@ -75,7 +75,7 @@ def line(second: int, tps: float, rank: int | None = None, definition: str = "vl
     return LogSample("r", at, second, second, definition, engine_index=rank, window_s=10.0, generation_tps=tps)
 
 
-def asked(store: Store, *samples: Sample) -> list[PrintedSpeed]:
+def printed_speeds_of(store: Store, *samples: Sample) -> list[PrintedSpeed]:
     store.write(Batch(samples)).result()
     store.save_run(run_of("r"))
     return printed_speeds(store, ["r"])["r"]
@@ -91,18 +91,18 @@ def test_log_number_is_median_of_generating_lines(logs: tuple[Store, list[Run]])
 
 
 def test_early_rank_is_not_the_whole_run(store: Store) -> None:
-    assert asked(store, line(10, 900.0, 0), line(20, 100.0, 0), line(20, 50.0, 1)) == [
+    assert printed_speeds_of(store, line(10, 900.0, 0), line(20, 100.0, 0), line(20, 50.0, 1)) == [
         PrintedSpeed("vllm.log", 150.0, 1)
     ]
 
 
 def test_counters_silence_the_log_speed(store: Store) -> None:
-    assert asked(store, line(10, 90.0)) == [PrintedSpeed("vllm.log", 90.0, 1)]
-    assert asked(store, CounterSample("r", NOW, 0.0, "vllm.counter", generation_tokens_total=1.0)) == []
+    assert printed_speeds_of(store, line(10, 90.0)) == [PrintedSpeed("vllm.log", 90.0, 1)]
+    assert printed_speeds_of(store, CounterSample("r", NOW, 0.0, "vllm.counter", generation_tokens_total=1.0)) == []
 
 
 def test_idle_lines_have_no_speed_and_kinds_split(store: Store) -> None:
-    printed_speeds = asked(store, line(10, 0.0), line(20, 90.0), line(30, 10.0, definition="sglang.log"))
+    printed_speeds = printed_speeds_of(store, line(10, 0.0), line(20, 90.0), line(30, 10.0, definition="sglang.log"))
     assert printed_speeds == [PrintedSpeed("sglang.log", 10.0, 1), PrintedSpeed("vllm.log", 90.0, 1)]
 
 

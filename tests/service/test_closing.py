@@ -120,11 +120,11 @@ def test_two_failed_closes_are_both_reported(
 
 
 def test_user_error_closes_all_and_is_raised(recorded: Recorded, data: Settings) -> None:
-    def used(core: Core) -> None:
+    def fail_while_used(core: Core) -> None:
         raise ValueError("theirs")
 
     with pytest.raises(ValueError, match="theirs"), opened_core(data) as core:
-        used(core)
+        fail_while_used(core)
     assert recorded.closed == NAMES[::-1]
 
 

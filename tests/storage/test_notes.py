@@ -89,7 +89,7 @@ def test_out_of_limit_values_change_nothing(store: Store, fields: dict[str, Any]
     assert notes(store, ["r1"])["r1"].version == 0
 
 
-def found(store: Store, **texts: tuple[str, ...]) -> list[str]:
+def ids_of_filter(store: Store, **texts: tuple[str, ...]) -> list[str]:
     return sorted(run.id for run in find_runs(store, RunFilter(**texts), 10))
 
 
@@ -98,13 +98,13 @@ def test_runs_are_found_by_what_was_said(store: Store) -> None:
         seed(store, run_id, cause="CUDA out of memory" if run_id == "r2" else None)
     store.notes.change(["r1", "r3"], "operator", say(tags=("fp8", "night"), is_starred=True))
     store.notes.change(["r3"], "operator", say(is_archived=True, text="The Warm one"))
-    assert found(store) == ["r1", "r2"], "archived runs are hidden unless asked for"
-    assert found(store, marks=("archived",)) == ["r3"]
-    assert found(store, marks=("starred",)) == ["r1"]
-    assert found(store, marks=("starred", "archived")) == ["r3"]
-    assert found(store, tags=("fp8", "night")) == ["r1"] and found(store, tags=("fp8", "day")) == []
-    assert found(store, words=("warm",), marks=("archived",)) == ["r3"]
-    assert found(store, words=("cuda",)) == ["r2"] and found(store, words=("night",)) == ["r1"]
+    assert ids_of_filter(store) == ["r1", "r2"], "archived runs are hidden unless asked for"
+    assert ids_of_filter(store, marks=("archived",)) == ["r3"]
+    assert ids_of_filter(store, marks=("starred",)) == ["r1"]
+    assert ids_of_filter(store, marks=("starred", "archived")) == ["r3"]
+    assert ids_of_filter(store, tags=("fp8", "night")) == ["r1"] and ids_of_filter(store, tags=("fp8", "day")) == []
+    assert ids_of_filter(store, words=("warm",), marks=("archived",)) == ["r3"]
+    assert ids_of_filter(store, words=("cuda",)) == ["r2"] and ids_of_filter(store, words=("night",)) == ["r1"]
     assert run_choices(store).tags == ("fp8", "night")
 
 

@@ -42,7 +42,7 @@ TOLD: tuple[Sample, ...] = (
 KINDS = (Load, Result, SuiteCheck, Accuracy, AccuracyItem, FidelityPosition)
 
 
-def written(store: Store) -> Store:
+def store_with_results(store: Store) -> Store:
     run = Run(
         id=RUN, name="r", color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW,
         state=RunState.FINISHED, kind="imported",
@@ -61,7 +61,7 @@ def later(settings: Settings) -> Store:
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_read_alike_sealed_and_published(later: Store, settings: Settings, kind: type) -> None:
     text = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
-    before = written(later).query(text)
+    before = store_with_results(later).query(text)
     assert before.num_rows == sum(type(sample) is kind for sample in TOLD)
     assert later.seal() == len(KINDS)
     assert later.query(text).equals(before)
@@ -71,14 +71,14 @@ def test_rows_read_alike_sealed_and_published(later: Store, settings: Settings, 
 
 
 def test_load_returns_with_source_and_command(later: Store) -> None:
-    (load,) = load_queries.loads(written(later), [RUN])[RUN]
+    (load,) = load_queries.loads(store_with_results(later), [RUN])[RUN]
     assert load.plan == TOLD[0]
     later.close()
 
 
 def test_a_bundle_carries_them_without_secrets(later: Store, tmp_path: Path) -> None:
     target = tmp_path / "a.pitwall.zip"
-    export_runs(written(later).query, [RUN], target, NOW, mask_text)
+    export_runs(store_with_results(later).query, [RUN], target, NOW, mask_text)
     settings = Settings(data_dir=tmp_path / "elsewhere")
     file = Store.open(settings)
     import_bundle(file, settings, target)

@@ -82,7 +82,7 @@ def test_round_runs_all_undecided_workloads(tmp_path: Path) -> None:
         assert request.workload.params["token_scale"] == 0.25
 
 
-def named(name: str, load_id: str, **asked: Any) -> LoadRecord:
+def named_load(name: str, load_id: str, **asked: Any) -> LoadRecord:
     made = load(streams(3), workload=name, **asked)
     assert made.plan
     return replace(made, load_id=load_id, plan=replace(made.plan, load_id=load_id))
@@ -97,7 +97,7 @@ def part(workload: str) -> WorkloadPlan:
 
 
 def two_loads(state: str = "finished", **second: Any) -> RunFacts:
-    return run("r1", named("five-prompts", "l1"), named("ladder", "l2", **second), state=state)
+    return run("r1", named_load("five-prompts", "l1"), named_load("ladder", "l2", **second), state=state)
 
 
 def test_workload_gets_only_its_own_loads() -> None:

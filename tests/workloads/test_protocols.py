@@ -265,13 +265,13 @@ def test_agent_session_is_understood_by_a_real_server(demo_server: DemoServer, e
     assert prompts == sorted(prompts) and exchanges[2].reading.cached_prompt_tokens >= 0.5 * prompts[1]
 
 
-def sent(events: Sequence[Mapping[str, Any]]) -> list[bytes]:
+def stream_chunks(events: Sequence[Mapping[str, Any]]) -> list[bytes]:
     return [chunk(f"event: {fields['type']}\ndata: {json.dumps(fields)}\n\n".encode()) for fields in events]
 
 
 @pytest.mark.parametrize("endpoint", BOTH)
 def test_recorder_passes_and_records_each_protocol(endpoint: Endpoint, tmp_path: Any) -> None:
-    pieces = [HEAD, *sent(STREAMS[endpoint]), chunk(b"")]
+    pieces = [HEAD, *stream_chunks(STREAMS[endpoint]), chunk(b"")]
     fields = {
         "model": "m",
         "stream": True,

@@ -83,7 +83,7 @@ def streamed(said: Said) -> bytes:
     return HEAD + b"".join(events) + end + DONE
 
 
-def whole(said: Said) -> bytes:
+def whole_response(said: Said) -> bytes:
     calls = [
         {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}
         for c in said.calls
@@ -106,7 +106,7 @@ def server(answer: Callable[[Body], Said | bytes]) -> Script:
         writer.write(
             actual_answer
             if isinstance(actual_answer, bytes)
-            else (streamed if body["stream"] else whole)(actual_answer)
+            else (streamed if body["stream"] else whole_response)(actual_answer)
         )
         await writer.drain()
 

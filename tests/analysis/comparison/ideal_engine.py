@@ -219,11 +219,13 @@ class _Simulation:
 
 def on_one_start(first: RunFacts, *later: RunFacts) -> RunFacts:
     """One run with the loads of all, an hour apart."""
-    moved = [_moved(load, first.run_id, timedelta(hours=n)) for n, one in enumerate(later, 1) for load in one.loads]
+    moved = [
+        _shifted_load(load, first.run_id, timedelta(hours=n)) for n, one in enumerate(later, 1) for load in one.loads
+    ]
     return replace(first, loads=(*first.loads, *moved))
 
 
-def _moved(load: LoadRecord, run_id: str, by: timedelta) -> LoadRecord:
+def _shifted_load(load: LoadRecord, run_id: str, by: timedelta) -> LoadRecord:
     assert load.plan
     return replace(
         load,

@@ -194,18 +194,18 @@ def test_all_requests_of_a_phase_failed() -> None:
 
 
 def test_factors_and_why_there_are_none() -> None:
-    def counted(name: str, accepted: float) -> Arm:
+    def arm_of_counters(name: str, accepted: float) -> Arm:
         marks = [mark(0, 0.0, accepted_tokens=0.0), mark(1, 20.0, accepted_tokens=accepted)]
         return arm(run(name, load(streams(2), marks)))
 
-    comparison = compared(counted("a", 0.0), counted("b", 9.0))
+    comparison = compared(arm_of_counters("a", 0.0), arm_of_counters("b", 9.0))
     assert {factor.name: factor.ratio for factor in comparison.factors} == pytest.approx(
         {"tokens_per_step": 2.0, "steps_per_s": 0.5}
     )
     assert comparison.no_factors is None and [part.factors for part in comparison.classes] == [comparison.factors]
-    lacking = compared(counted("a", 0.0), arm(run("b", load(streams(2)))))
+    lacking = compared(arm_of_counters("a", 0.0), arm(run("b", load(streams(2)))))
     assert lacking.factors == () and lacking.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
-    output = compared(counted("a", 0.0), arm(run("b", load(streams(2)), speculates=True)), "output_tps@1")
+    output = compared(arm_of_counters("a", 0.0), arm(run("b", load(streams(2)), speculates=True)), "output_tps@1")
     assert output.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
 
 

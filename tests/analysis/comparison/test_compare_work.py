@@ -34,9 +34,9 @@ def test_work_with_a_failed_request_is_omitted() -> None:
 
 
 def test_work_of_one_concurrency_is_independent() -> None:
-    def both(tokens: int) -> Arm:
+    def arm_of_length(tokens: int) -> Arm:
         requested_streams = [*streams(2), *(replace(r, phase_index=2, completion_tokens=tokens) for r in streams(1, 2))]
         return arm(run(f"t{tokens}", load(requested_streams)))
 
-    assert compared(both(10), both(11), "work_s@1").judgement is not None
-    assert compared(both(10), both(11), "work_s@2").judgement is None
+    assert compared(arm_of_length(10), arm_of_length(11), "work_s@1").judgement is not None
+    assert compared(arm_of_length(10), arm_of_length(11), "work_s@2").judgement is None

@@ -30,7 +30,9 @@ def start(share: float | None, value: float | None = 1.0) -> RunFacts:
     return replace(run("r", load(streams(1))), conditions=tuple(waited(share, value=value)))
 
 
-def found(a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decode_tps", is_claimed: bool = True) -> Any:
+def starvation_row(
+    a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decode_tps", is_claimed: bool = True
+) -> Any:
     return CHECKS[RowCode.STARVATION](pair_of([a], [b], objective, ratio=ratio, is_claimed=is_claimed))
 
 
@@ -38,7 +40,7 @@ def found(a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decod
     ("times", "expected"), [(1.05, True), (1 / 0.9, True), (1 / 0.9**2 - 1e-9, True), (1 / 0.9**2 + 1e-9, False)]
 )
 def test_waits_explain_half_of_a_difference(times: float, expected: bool) -> None:
-    refused = found(start(0.1), start(0.0), times)
+    refused = starvation_row(start(0.1), start(0.0), times)
     assert (refused.status is RowStatus.MATTERS) is expected
 
 
@@ -73,15 +75,15 @@ def test_waits_count_as_a_share_of_the_time() -> None:
 
 def test_only_wait_prone_claims_are_refused() -> None:
     calm, facts = start(0.0), start(0.1)
-    refused = found(calm, facts, 0.95)
+    refused = starvation_row(calm, facts, 0.95)
     assert refused.status is RowStatus.MATTERS and row_text(refused, {}) == WORDS
-    assert found(facts, calm, 1.05).status is RowStatus.MATTERS
-    assert found(calm, facts, 1.05, "ttft_ms@1").status is RowStatus.MATTERS, "a longer time is a slower arm"
-    assert found(calm, facts, 1.05).status is RowStatus.SAME, "the faster arm waited"
-    assert found(calm, facts, 0.5).status is RowStatus.SAME, "far more than waits could make"
-    assert found(calm, facts, 0.95, is_claimed=False).status is RowStatus.SAME
-    assert found(calm, facts, None).status is RowStatus.SAME
-    assert found(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
+    assert starvation_row(facts, calm, 1.05).status is RowStatus.MATTERS
+    assert starvation_row(calm, facts, 1.05, "ttft_ms@1").status is RowStatus.MATTERS, "a longer time is a slower arm"
+    assert starvation_row(calm, facts, 1.05).status is RowStatus.SAME, "the faster arm waited"
+    assert starvation_row(calm, facts, 0.5).status is RowStatus.SAME, "far more than waits could make"
+    assert starvation_row(calm, facts, 0.95, is_claimed=False).status is RowStatus.SAME
+    assert starvation_row(calm, facts, None).status is RowStatus.SAME
+    assert starvation_row(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
 
 
 def test_start_is_judged_by_its_own_waits() -> None:
@@ -89,9 +91,9 @@ def test_start_is_judged_by_its_own_waits() -> None:
     calm, facts = (
         replace(start(other), startup_conditions=tuple(waited(own))) for own, other in ((0.0, 0.3), (0.1, 0.0))
     )
-    assert found(calm, facts, 1.05, "startup_s").status is RowStatus.MATTERS
-    assert found(calm, facts, 0.95, "startup_s").status is RowStatus.SAME, "the slower one waited for nothing"
-    assert found(start(0.0), start(0.3), 1.05, "startup_s").status is RowStatus.UNKNOWN
+    assert starvation_row(calm, facts, 1.05, "startup_s").status is RowStatus.MATTERS
+    assert starvation_row(calm, facts, 0.95, "startup_s").status is RowStatus.SAME, "the slower one waited for nothing"
+    assert starvation_row(start(0.0), start(0.3), 1.05, "startup_s").status is RowStatus.UNKNOWN
 
 
 def test_two_arms_with_the_values_of_their_starts() -> None:

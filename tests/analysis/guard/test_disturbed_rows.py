@@ -77,13 +77,13 @@ def test_fallen_counters_are_a_restart() -> None:
 
 
 def test_another_process_start_is_a_restart() -> None:
-    def stated(*starts_s: float | None) -> RunFacts:
+    def run_with_queue(*starts_s: float | None) -> RunFacts:
         readings = tuple(QueueReading(1, float(n), 1.0, 0.0, start_s) for n, start_s in enumerate(starts_s))
         return run("b", replace(load(streams(2)), queue=readings))
 
-    calm = stated(100.0, 100.0)
-    assert row(RowCode.RESTARTS, calm, stated(100.0, None, 100.0)).status is RowStatus.SAME
-    assert row(RowCode.RESTARTS, calm, stated(100.0, 107.5)).status is RowStatus.MATTERS
+    calm = run_with_queue(100.0, 100.0)
+    assert row(RowCode.RESTARTS, calm, run_with_queue(100.0, None, 100.0)).status is RowStatus.SAME
+    assert row(RowCode.RESTARTS, calm, run_with_queue(100.0, 107.5)).status is RowStatus.MATTERS
 
 
 def test_stalled_requests_are_told() -> None:

@@ -76,11 +76,11 @@ def test_the_worst_class_of_lengths_is_told() -> None:
 def test_other_concurrency_lengths_are_ignored() -> None:
     """Decode speed is of one stream: answers that grew at 8 streams do not concern it."""
 
-    def both(tokens: int) -> RunFacts:
+    def run_of_lengths(tokens: int) -> RunFacts:
         return of(*streams(4), *(replace(r, phase_index=2, completion_tokens=tokens) for r in streams(2, 8)))
 
-    assert row(RowCode.LENGTHS, both(10), both(40)).status is SAME
-    assert row(RowCode.LENGTHS, both(10), both(40), "output_tps@8").status is MATTERS
+    assert row(RowCode.LENGTHS, run_of_lengths(10), run_of_lengths(40)).status is SAME
+    assert row(RowCode.LENGTHS, run_of_lengths(10), run_of_lengths(40), "output_tps@8").status is MATTERS
 
 
 def looping(share: float | None, **fields: Any) -> RunFacts:

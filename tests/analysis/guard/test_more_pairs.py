@@ -28,26 +28,26 @@ def starts(speed: float = 1.0, requests: Requests = ASKED, name: str = "b", **se
     return arm(*(run(f"{name}{n}", load, served=replace(SERVED, **served)) for n, load in enumerate(loads)))
 
 
-def each(change: Callable[[RequestRecord], RequestRecord]) -> Requests:
+def changed_requests(change: Callable[[RequestRecord], RequestRecord]) -> Requests:
     return [change(one) for one in ASKED]
 
 
 def with_cache(share: float) -> Requests:
-    return each(lambda r: replace(r, extra={**r.extra, "cached_prompt_tokens": int(share * 100)}))
+    return changed_requests(lambda r: replace(r, extra={**r.extra, "cached_prompt_tokens": int(share * 100)}))
 
 
 UNLIKE: list[tuple[str, Arm, Arm, str, RowCode]] = [
     (
         "the server cut the prompts to their last half",
         starts(name="a"),
-        starts(1.5, each(lambda r: replace(r, prompt_tokens=50))),
+        starts(1.5, changed_requests(lambda r: replace(r, prompt_tokens=50))),
         "decode_tps",
         RowCode.CONTEXT,
     ),
     (
         "one class alone was answered at length",
         starts(name="a"),
-        starts(1.5, each(lambda r: replace(r, completion_tokens=40) if r.prompt_class == "Q&A" else r)),
+        starts(1.5, changed_requests(lambda r: replace(r, completion_tokens=40) if r.prompt_class == "Q&A" else r)),
         "decode_tps",
         RowCode.LENGTHS,
     ),
@@ -99,7 +99,7 @@ ALIKE: list[tuple[str, Arm, Arm]] = [
     (
         "a template with a few words more",
         starts(name="a"),
-        starts(1.5, each(lambda r: replace(r, prompt_tokens=112))),
+        starts(1.5, changed_requests(lambda r: replace(r, prompt_tokens=112))),
     ),
     (
         "one request of a class failed in one start",
@@ -130,7 +130,7 @@ def test_a_part_of_the_requests_is_told() -> None:
 
 
 def test_other_tokenizer_allowed_between_models() -> None:
-    long = each(lambda r: replace(r, prompt_tokens=150))
+    long = changed_requests(lambda r: replace(r, prompt_tokens=150))
     b = arm(*map(other_tokenizer, starts(1.5, long).runs))
     (comparison,) = compare_arms([starts(name="a"), b], parse_objective("decode_tps"), declared={RowCode.MODEL})
     assert comparison.is_ranked

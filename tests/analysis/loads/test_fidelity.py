@@ -123,7 +123,7 @@ def test_greedy_answers_differ_from_a_token_on(other: tuple[int, ...], index: in
     assert first_difference(pair) == index
 
 
-def drawn(chance: random.Random, rate: float, correlation: float) -> Iterator[int]:
+def correlated_counts(chance: random.Random, rate: float, correlation: float) -> Iterator[int]:
     """Counts of texts whose own rates vary, so that positions of a text are correlated."""
     a, b = (share * (1 - correlation) / correlation for share in (rate, 1 - rate))
     for _ in range(TEXTS):
@@ -134,9 +134,10 @@ def drawn(chance: random.Random, rate: float, correlation: float) -> Iterator[in
 def test_interval_covers_a_true_loss_with_correlated_positions() -> None:
     chance, covered, detected, trials = random.Random(5), 0, 0, 200
     for _ in range(trials):
-        floor = list(drawn(chance, 0.004, 0.05))
+        floor = list(correlated_counts(chance, 0.004, 0.05))
         loss = [
-            min(PER_TEXT, a + b) for a, b in zip(drawn(chance, 0.004, 0.05), drawn(chance, 0.02, 0.05), strict=True)
+            min(PER_TEXT, a + b)
+            for a, b in zip(correlated_counts(chance, 0.004, 0.05), correlated_counts(chance, 0.02, 0.05), strict=True)
         ]
         first, second = ({f"{n}": TextCount(PER_TEXT - c, PER_TEXT) for n, c in enumerate(c)} for c in (loss, floor))
         estimate = difference_of_shares(first, second)

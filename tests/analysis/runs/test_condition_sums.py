@@ -40,7 +40,7 @@ WHOLE = {
 }
 
 
-def said(text: str) -> Reason:
+def reason_of_collector(text: str) -> Reason:
     return Reason(Code.COLLECTOR_SAYS, values={"text": text})
 
 
@@ -112,7 +112,9 @@ def test_uncounted_part_makes_only_sums_unknown(missing: str, unknown: set[str])
         unknown, NOT_RECORDED
     )
     column = HOST_COLUMNS[min(unknown)]
-    assert host(**{missing: None}, unknown={column: "no schedstat"}).reasons[min(unknown)] == said("no schedstat")
+    assert host(**{missing: None}, unknown={column: "no schedstat"}).reasons[min(unknown)] == reason_of_collector(
+        "no schedstat"
+    )
 
 
 def test_nothing_wanted_is_no_starvation() -> None:
@@ -142,8 +144,8 @@ def test_of_a_long_stretch_a_fifth_may_be_missing() -> None:
 
 def test_silent_collector_supplies_the_reason() -> None:
     conditions = conditions_of(SPAN, None, [], {"host": "the process is gone", "gpu": "no NVIDIA driver"})
-    assert all(conditions.reasons[name] == said("the process is gone") for name in HOST_COLUMNS)
-    assert all(conditions.reasons[name] == said("no NVIDIA driver") for name in GPU_COLUMNS)
+    assert all(conditions.reasons[name] == reason_of_collector("the process is gone") for name in HOST_COLUMNS)
+    assert all(conditions.reasons[name] == reason_of_collector("no NVIDIA driver") for name in GPU_COLUMNS)
     mute = conditions_of(SPAN, None, [])
     assert mute.reasons["own_cores"] == few_samples(0)
     assert all(mute.reasons[name] == NO_GPU for name in GPU_COLUMNS)
@@ -194,7 +196,9 @@ def test_one_silent_gpu_leaves_both_unknown(name: str) -> None:
     missing = {"counted_j": None, "drawn_j": None} if name == "energy_j" else {fields[name]: None}
     mute = gpu(1, **missing, unknown={GPU_COLUMNS[name]: "this GPU does not tell it"})
     actual_gpus = gpus(gpu(), mute)
-    assert getattr(actual_gpus, name) is None and actual_gpus.reasons[name] == said("this GPU does not tell it")
+    assert getattr(actual_gpus, name) is None and actual_gpus.reasons[name] == reason_of_collector(
+        "this GPU does not tell it"
+    )
     assert gpus(gpu(), gpu(1, **missing)).reasons[name] == NOT_RECORDED
 
 

@@ -32,7 +32,7 @@ def at(seconds: float) -> datetime:
     return datetime(2026, 11, 20, 12, 0, tzinfo=UTC) + timedelta(seconds=seconds)
 
 
-def said(text: str) -> Reason:
+def reason_of_collector(text: str) -> Reason:
     return Reason(Code.COLLECTOR_SAYS, values={"text": text})
 
 
@@ -82,12 +82,12 @@ def test_waiting_servers_differ_by_their_share() -> None:
 
 
 def test_unknown_starvation_has_its_reason() -> None:
-    mute = run(starvation_ratio=None, reasons={"starvation_ratio": said("no schedstat")})
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": reason_of_collector("no schedstat")})
     actual_starvation = starvation([run()], [run(), mute])
     assert (actual_starvation.level, actual_starvation.fields, actual_starvation.reasons) == (
         "unknown",
         ("starvation_ratio",),
-        (said("no schedstat"),),
+        (reason_of_collector("no schedstat"),),
     )
     assert starvation([run()], []).level == "unknown"
     assert starvation([run(throttled_ratio=None)], [run()]).level == "same", "no limit is no throttling"
@@ -122,9 +122,9 @@ def test_exact_threshold_counts_as_below() -> None:
 
 
 def test_unknown_in_baseline_alone_stays_unknown() -> None:
-    mute = run(starvation_ratio=None, reasons={"starvation_ratio": said("no schedstat")})
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": reason_of_collector("no schedstat")})
     actual_starvation = starvation([mute], [run()])
-    assert (actual_starvation.level, actual_starvation.reasons) == ("unknown", (said("no schedstat"),))
+    assert (actual_starvation.level, actual_starvation.reasons) == ("unknown", (reason_of_collector("no schedstat"),))
 
 
 def test_others_may_have_worked_beside_either_arm() -> None:
@@ -142,9 +142,9 @@ def test_unlike_memory_clocks_refuse_too() -> None:
 
 
 def test_clocks_that_are_not_told_are_unknown() -> None:
-    why = dict.fromkeys(("hardware_throttled", "sm_clock_mhz_median"), said("no NVIDIA driver"))
+    why = dict.fromkeys(("hardware_throttled", "sm_clock_mhz_median"), reason_of_collector("no NVIDIA driver"))
     mute = run(hardware_throttled=None, sm_clock_mhz_median=None, reasons=why)
-    assert clocks([mute], [mute]).reasons == (said("no NVIDIA driver"),)
+    assert clocks([mute], [mute]).reasons == (reason_of_collector("no NVIDIA driver"),)
     assert clocks([run()], [mute]).level == "unknown"
 
 

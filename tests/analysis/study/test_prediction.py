@@ -10,7 +10,7 @@ import pytest
 from analysis.evidence.drafting import accepted_shares
 from analysis.study import ArmState, MeasuredK, RaceEnd, StudyChoice, choose_k, race
 from analysis.study.prediction import fewest_tokens, most_tokens, predict, slack_of
-from benchmarks.simulations.value_simulation import COSTS, TEXTS, Cell, cells, counted, simulate, true_log_speed
+from benchmarks.simulations.value_simulation import COSTS, TEXTS, Cell, cells, draft_counts, simulate, true_log_speed
 from tests.analysis.comparison.hand_made import load, mark, streams
 
 SHARES = (0.8, 0.6, 0.5)
@@ -45,7 +45,7 @@ def test_true_value_lies_between_the_bounds(name: str) -> None:
     """The truth in tokens per step: the cost of a step is left out."""
     for k in (1, 2, 3, 4, 6):
         cell = Cell(name, TEXTS[name], COSTS["free"], (k,), 0.0)
-        true, shares = math.exp(true_log_speed(cell, k)), [one.shares for one in counted(cell.text, 8)]
+        true, shares = math.exp(true_log_speed(cell, k)), [one.shares for one in draft_counts(cell.text, 8)]
         low, high = (sum(bound(share, k) for share in shares) / len(shares) for bound in (fewest_tokens, most_tokens))
         assert low * 0.98 < true < high * 1.02
 

@@ -204,7 +204,7 @@ def test_kill_storm_loses_and_doubles_nothing(box: Box) -> None:
     agent.kill()
     agent.wait()
     agent = box.agent("worker", every_s=3600)
-    wait_for(lambda: number_kept(box, "worker") and not _left(box), "it does not send what it kept")
+    wait_for(lambda: number_kept(box, "worker") and not remaining_rows(box), "it does not send what it kept")
     stop(agent)
     kept_number_kept = number_kept(box, "worker")
     stop(taker)
@@ -236,13 +236,13 @@ def test_agent_waits_then_sends_its_buffer(box: Box) -> None:
     wait_for(lambda: number_kept(box, "worker") > 30, "it does not measure while its Pitwall is away")
     taker = box.take()
     kept_number_kept = number_kept(box, "worker")
-    wait_for(lambda: _left(box) < kept_number_kept, "it does not send what it kept")
+    wait_for(lambda: remaining_rows(box) < kept_number_kept, "it does not send what it kept")
     actual_stop = stop(agent)
     assert "does not accept samples now" in actual_stop and "answers again" in actual_stop, actual_stop
     stop(taker)
 
 
-def _left(box: Box) -> int:
+def remaining_rows(box: Box) -> int:
     with sqlite3.connect(box.folder / "worker" / "agent" / "r1.sqlite", timeout=60) as file:
         return int(file.execute("SELECT count(*) FROM batches").fetchone()[0])
 
@@ -253,7 +253,7 @@ def test_refusal_ends_the_agent_and_keeps_buffer(box: Box) -> None:
     agent = box.agent("worker")
     said, _ = agent.communicate(timeout=PATIENCE_S)
     assert agent.returncode != 0 and "revoked" in said
-    assert _left(box) > 0
+    assert remaining_rows(box) > 0
     stop(taker)
 
 

@@ -32,12 +32,12 @@ FIXED = Clock(utc=lambda: NOW)
 def set_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """This machine's zone, UTC unless a test sets another."""
 
-    def put(name: str) -> None:
+    def set_timezone(name: str) -> None:
         monkeypatch.setenv("TZ", name)
         time.tzset()
 
-    put("UTC")
-    yield put
+    set_timezone("UTC")
+    yield set_timezone
     monkeypatch.undo()
     time.tzset()
 

@@ -46,7 +46,7 @@ def log_of(run: Run) -> str:
     return Path(run.log_path).read_text()
 
 
-def there(run: Run) -> str:
+def marker_of(run: Run) -> str:
     """The marker of what runs on the box."""
     return f"ssh-{run.id}"
 
@@ -65,7 +65,7 @@ def test_server_is_launched_followed_and_stopped(launching: Supervisor, store: D
     ready = wait_for_state(store, run.id, RunState.READY, *OVER)
     assert ready.state is RunState.READY, ready.cause
     assert httpx.get(f"{ready.base_url}/health").text == "ok"
-    wait_for(lambda: (box.shims / there(run) / "server.log").read_text() == log_of(ready))
+    wait_for(lambda: (box.shims / marker_of(run) / "server.log").read_text() == log_of(ready))
     assert "hello from the server plain" in log_of(ready)
     known = wait_for(lambda: (now := store.run(run.id)) and "host" in (now.provenance or {}) and now)
     assert known.on_host == "gpu-box" and known.provenance["words"][0] == sys.executable
@@ -77,8 +77,8 @@ def test_server_is_launched_followed_and_stopped(launching: Supervisor, store: D
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert (ended.state, ended.cause, ended.exit_signal) == (RunState.FINISHED, None, signal.SIGTERM)
-    assert marked(run.id) == [] == marked(there(run)) and request.config.port and is_port_free(request.config.port)
-    assert not (box.shims / there(run) / "server.log").exists(), "its folder over there is tidied up"
+    assert marked(run.id) == [] == marked(marker_of(run)) and request.config.port and is_port_free(request.config.port)
+    assert not (box.shims / marker_of(run) / "server.log").exists(), "its folder over there is tidied up"
 
 
 def test_host_claiming_other_machine_is_refused(
@@ -160,7 +160,7 @@ def test_stop_leaves_nothing_over_there(launching: Supervisor, store: DictStore,
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert ended.state is RunState.FINISHED, ended.cause
-    assert marked(there(run)) == [] == marked(run.id)
+    assert marked(marker_of(run)) == [] == marked(run.id)
     assert not list(living(f"hidden-{request.config.port}"))
 
 
@@ -196,11 +196,11 @@ def test_earlier_leftovers_end_before_next_start(
     box.stop()
     launching.stop(first.id)
     wait_for_state(store, first.id, *OVER)
-    assert marked(there(first))
+    assert marked(marker_of(first))
     box.start()
     second = launching.launch(request_for(port=ready.config.port, **ON_BOX))
     assert wait_for_state(store, second.id, RunState.READY, *OVER).state is RunState.READY
-    assert marked(there(first)) == []
+    assert marked(marker_of(first)) == []
 
 
 def test_runs_on_two_machines_are_independent(launching: Supervisor, store: DictStore) -> None:

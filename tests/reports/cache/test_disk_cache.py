@@ -105,11 +105,11 @@ class Computing:
         self.computed: list[str] = []
         make = kept._compute
 
-        def counted(store: Store, runs: list[Run]) -> object:
+        def counting_make(store: Store, runs: list[Run]) -> object:
             self.computed += [run.id for run in runs]
             return make(store, runs)
 
-        monkeypatch.setattr(kept, "_compute", counted)
+        monkeypatch.setattr(kept, "_compute", counting_make)
 
 
 Opened = Callable[[ReportFiles], RunCache[object]]

@@ -211,11 +211,11 @@ def test_wrong_content_is_found_by_checksum(sealed: Settings, monkeypatch: pytes
 
 
 def test_copy_lost_during_fallback_is_no_copy(sealed: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    def counted(path: Path) -> int:
+    def count_rows(path: Path) -> int:
         path.unlink(missing_ok=True)
         return 7
 
-    monkeypatch.setattr(damage, "count_published", counted)
+    monkeypatch.setattr(damage, "count_published", count_rows)
     assert damage.repair_advice(sealed) == damage.NO_COPY
 
 

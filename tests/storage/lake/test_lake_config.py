@@ -22,7 +22,7 @@ def config(catalogue: str = BESIDE, endpoint: str = "s3.example.org", use_ssl: b
     return LakeConfig(catalogue=catalogue, data_path="s3://b/", s3=files)
 
 
-def written(settings: Settings, ca_file: str) -> None:
+def write_lake_file(settings: Settings, ca_file: str) -> None:
     text = f'catalogue = "{BESIDE}"\ndata_path = "s3://b/"\n[s3]\nendpoint = "s3"\nkey_id = "k"\nsecret = "s"\n'
     write_private(settings.lake_path, f'{text}ca_file = "{ca_file}"\n'.encode())
 
@@ -33,13 +33,13 @@ def test_relative_ca_file_is_beside_lake_toml(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "other.pem").touch()
     monkeypatch.chdir(tmp_path)
     settings = Settings(data_dir=Path("data"))
-    written(settings, "team.pem")
+    write_lake_file(settings, "team.pem")
     found = required_config(settings).s3
     assert found and found.ca_file == tmp_path / "data" / "team.pem"
-    written(settings, str(tmp_path / "other.pem"))
+    write_lake_file(settings, str(tmp_path / "other.pem"))
     found = required_config(settings).s3
     assert found and found.ca_file == tmp_path / "other.pem"
-    written(settings, "other.pem")
+    write_lake_file(settings, "other.pem")
     with pytest.raises(LakeError, match=r"s3\.ca_file is invalid"):
         required_config(settings)
 

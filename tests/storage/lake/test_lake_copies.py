@@ -46,7 +46,7 @@ def definitions(tmp_path: Path) -> Iterator[pa.Table]:
     store.close()
 
 
-def named(records: LakeRecords | RunCopies) -> list[tuple[str, str]]:
+def ids_and_names(records: LakeRecords | RunCopies) -> list[tuple[str, str]]:
     rows = records.query("SELECT id, name FROM raw.runs ORDER BY 1").to_pylist()
     return [(row["id"], row["name"]) for row in rows]
 
@@ -57,17 +57,17 @@ def test_only_new_rows_of_newest_version_are_read(definitions: pa.Table) -> None
         lake.ship("runs", version, id="a", name=name)
     lake.ship("runs", 1, id="b", name="b")
     records.renew(lake)  # type: ignore[arg-type]
-    assert named(records) == [("a", "second"), ("b", "b")]
+    assert ids_and_names(records) == [("a", "second"), ("b", "b")]
     changes = records.changes
     records.renew(lake)  # type: ignore[arg-type]
     assert (lake.asked, records.changes) == ([("runs", 0)], changes)
     lake.ship("runs", 2, is_deleted=True, id="b", name=None)
     lake.ship("runs", 3, id="a", name="third")
     records.renew(lake)  # type: ignore[arg-type]
-    assert named(records) == [("a", "third")] and lake.asked[-1] == ("runs", 3)
+    assert ids_and_names(records) == [("a", "third")] and lake.asked[-1] == ("runs", 3)
     lake.ship("runs", 3, id="b", name="back")
     records.renew(lake)  # type: ignore[arg-type]
-    assert named(records) == [("a", "third"), ("b", "back")]
+    assert ids_and_names(records) == [("a", "third"), ("b", "back")]
 
 
 def test_late_machine_facts_replace_attached_ones(definitions: pa.Table) -> None:
@@ -118,7 +118,7 @@ def test_own_record_beats_the_shared_copy(definitions: pa.Table) -> None:
     copies = RunCopies(definitions)
     for _ in range(2):
         copies.set_records([records.query for records in stores])
-        assert named(copies) == [("a", "own"), ("b", "theirs")]
+        assert ids_and_names(copies) == [("a", "own"), ("b", "theirs")]
 
 
 def events(copies: RunCopies) -> list[dict[str, Any]]:

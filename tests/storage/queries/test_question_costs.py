@@ -113,7 +113,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "field_values": lambda store: run_fields.field_values(store, ASKED, "engine"),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
     "result_metrics": lambda store: explore_queries.result_metrics(store, ASKED, ["results.decode_tps.mean"]),
-    "read_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
+    "read_view": lambda store: [_chart_rows(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
 ABOUT_NO_RUN = {
     "gotchas",
@@ -138,7 +138,7 @@ TABLES = {
 }  # where a question is about more than a table or two
 
 
-def _drawn(store: Queryable, name: str) -> list[dict[str, Any]]:
+def _chart_rows(store: Queryable, name: str) -> list[dict[str, Any]]:
     metrics = METRICS | {"results.decode_tps.mean": Metric("", RESULT, "decode_tps", "mean")}
     view = View(name, "started", "tag")
     return read_view(store, explore_sql(RunFilter(), view, metrics, by_ids=True), ASKED)

@@ -52,7 +52,7 @@ def _niceness_of(thread: threading.Thread) -> list[int]:
     return seen
 
 
-def _asked(sandbox: Sandbox, sql: str) -> threading.Thread:
+def _query_thread(sandbox: Sandbox, sql: str) -> threading.Thread:
     def ask() -> None:
         with suppress(SqlRefusedError):
             sandbox.ask(sql)
@@ -69,8 +69,8 @@ def test_short_query_yields_less_than_long_query(tmp_path: Path) -> None:
     sandbox = Sandbox(settings, run_bounded, SandboxLimits(seconds=30.0))
     niceness = os.getpriority(os.PRIO_PROCESS, 0)
     short, long = niceness + SECOND, LAST
-    assert long not in _niceness_of(_asked(sandbox, "SELECT 1"))
-    seen_niceness = _niceness_of(_asked(sandbox, ENDLESS))
+    assert long not in _niceness_of(_query_thread(sandbox, "SELECT 1"))
+    seen_niceness = _niceness_of(_query_thread(sandbox, ENDLESS))
     assert seen_niceness[-2:] == [short, long]
 
 

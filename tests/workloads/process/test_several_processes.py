@@ -148,7 +148,7 @@ def test_unawaited_record_delays_no_other(end: str) -> None:
     place = {"run_id": "r", "request_id": "r-1", "workload": "traffic", "phase": "measure", "prompt_class": "Text"}
     record = RequestRecord(**place, stream=0, concurrency=1, sent_at=utc_now())
 
-    async def heard() -> RequestRecord | None:
+    async def next_record() -> RequestRecord | None:
         stream_reader = asyncio.StreamReader()
         sender_process = pool.SenderProcess(SimpleNamespace(stdout=stream_reader))  # type: ignore[arg-type]
         sender_process.pending[1] = asyncio.get_running_loop().create_future()
@@ -166,7 +166,7 @@ def test_unawaited_record_delays_no_other(end: str) -> None:
         assert sender_process.is_over
         return await asyncio.wait_for(sender_process.pending[1], 10)
 
-    assert asyncio.run(heard()) == (record if end == "answers" else None)
+    assert asyncio.run(next_record()) == (record if end == "answers" else None)
 
 
 def test_full_processes_start_another(monkeypatch: pytest.MonkeyPatch) -> None:

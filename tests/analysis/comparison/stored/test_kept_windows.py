@@ -47,12 +47,12 @@ def runs(store: Store) -> list[Run]:
 def test_kept_windows_give_the_same_answer(store: Store, runs: list[Run]) -> None:
     counted, asked_for = CountedWindows(store), list[list[str]]()
 
-    def kept(_: object, runs: Sequence[Run]) -> Mapping[str, LogSpeed | None]:
+    def log_speeds_of(_: object, runs: Sequence[Run]) -> Mapping[str, LogSpeed | None]:
         asked_for.append([run.id for run in runs])
         return stored_log_speeds(store, runs)
 
-    report = comparison_of(counted, runs[:2], log_speeds_of=kept)
-    refused = incomparable_runs(counted, runs[:2], kept)
+    report = comparison_of(counted, runs[:2], log_speeds_of=log_speeds_of)
+    refused = incomparable_runs(counted, runs[:2], log_speeds_of)
     assert counted.asked == [] and asked_for[0] == asked_for[-1] == ["r0", "r1"]
     assert (report, refused) == (comparison_of(store, runs[:2]), incomparable_runs(store, runs[:2]))
     assert all(run.log and run.log.windows for arm in report.arms for run in arm.runs), "windows are what is compared"

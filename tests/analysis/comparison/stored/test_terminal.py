@@ -35,7 +35,9 @@ def two_arms(store: Store, workload: str, params: dict[str, Any], **updates: Any
 
 
 @pytest.fixture
-def said(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def printed_comparison(
+    store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
     """What the command prints of some runs."""
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
 
@@ -58,10 +60,10 @@ def strictly(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.publishes
-def test_each_rung_of_a_ladder_is_told(store: Store, said: Any) -> None:
+def test_each_rung_of_a_ladder_is_told(store: Store, printed_comparison: Any) -> None:
     ids = two_arms(store, "ladder", LADDER)
     report = comparison_of(store, runs_of(store, ids))
-    document = strictly(said(*ids, "--json"))
+    document = strictly(printed_comparison(*ids, "--json"))
     assert [rung["objective"] for rung in document["rungs"]] == ["output_tps@2", "output_tps@4", "output_tps@8"]
     for rung in document["rungs"]:
         objective = next(objective for objective in report.objectives if objective.name == rung["objective"])
@@ -76,15 +78,15 @@ def test_each_rung_of_a_ladder_is_told(store: Store, said: Any) -> None:
             "first_token",
         }
     assert document["rungs"][-1]["answers"][0]["ratio"] == document["answers"][0]["ratio"]
-    text = said(*ids)
+    text = printed_comparison(*ids)
     for rung in document["rungs"]:
         assert f"{rung['objective'].partition('@')[2]} at once      {rung['answers'][0]['ratio']:.2f}x" in text
 
 
 @pytest.mark.publishes
-def test_prompt_factors_multiply_to_the_ratio(store: Store, said: Any) -> None:
+def test_prompt_factors_multiply_to_the_ratio(store: Store, printed_comparison: Any) -> None:
     ids = two_arms(store, "five-prompts", CLASSES)
-    document = strictly(said(*ids, "--json"))
+    document = strictly(printed_comparison(*ids, "--json"))
     (answer,) = document["answers"]
     assert document["objective"] == "decode_tps" and document["rungs"] == [] and len(answer["parts"]) == 5
     ratios = [part["ratio"] for part in answer["parts"]]
@@ -94,17 +96,17 @@ def test_prompt_factors_multiply_to_the_ratio(store: Store, said: Any) -> None:
         assert part["interval"][0] < part["ratio"] < part["interval"][1]
     assert [row["code"] for row in answer["guard"]] == [code.value for code in RowCode]
     assert {row["standing"] for row in answer["guard"]} <= {standing.value for standing in RowStatus}
-    text = said(*ids)
+    text = printed_comparison(*ids)
     assert all(f"  {part['name']:<14} {part['ratio']:.2f}x" in text for part in answer["parts"])
 
 
 @pytest.mark.publishes
-def test_what_is_not_ranked_has_no_ratio_anywhere(store: Store, said: Any) -> None:
+def test_what_is_not_ranked_has_no_ratio_anywhere(store: Store, printed_comparison: Any) -> None:
     """The second arm ran on another machine."""
     ids = two_arms(store, "ladder", LADDER)
     for run in runs_of(store, ids[2:]):
         store.save_run(run.model_copy(update={"machine_id": "m2", "state": RunState.FINISHED}))
-    document = strictly(said(*ids, "--json"))
+    document = strictly(printed_comparison(*ids, "--json"))
     (answer,) = document["answers"]
     assert answer["answer"] == "not_comparable"
     assert (answer["ratio"], answer["interval"], answer["factors"], answer["parts"]) == (None, None, [], [])
@@ -112,8 +114,8 @@ def test_what_is_not_ranked_has_no_ratio_anywhere(store: Store, said: Any) -> No
     for rung in document["rungs"]:
         (run,) = rung["answers"]
         assert (run["answer"], run["ratio"], run["factors"]) == ("not_comparable", None, [])
-    assert "8 at once      not ranked" in said(*ids)
-    declared = strictly(said(*ids, "--json", "--declare", "hardware"))
+    assert "8 at once      not ranked" in printed_comparison(*ids)
+    declared = strictly(printed_comparison(*ids, "--json", "--declare", "hardware"))
     assert declared["answers"][0]["ratio"] and all(rung["answers"][0]["ratio"] for rung in declared["rungs"])
 
 

@@ -32,7 +32,7 @@ def launched(provenance: dict[str, Any] | None = None, **config: Any) -> Run:
     )  # fmt: skip
 
 
-def told(field: str, value: Any) -> EffectiveRow:
+def effective_row(field: str, value: Any) -> EffectiveRow:
     return EffectiveRow(field, None, value, 1, False)
 
 
@@ -60,20 +60,34 @@ def test_every_speculative_key_counts() -> None:
 
 
 def test_log_settings_override_the_requested() -> None:
-    rows = (told("max_model_len", 8192), told("kv_cache_dtype", None), told("port", 1), told("kv_cache_tokens", 5))
-    actual_settings = settings(*rows, told("attention_backend", "FA3"), max_model_len=4096, kv_cache_dtype="fp8")
+    rows = (
+        effective_row("max_model_len", 8192),
+        effective_row("kv_cache_dtype", None),
+        effective_row("port", 1),
+        effective_row("kv_cache_tokens", 5),
+    )
+    actual_settings = settings(
+        *rows, effective_row("attention_backend", "FA3"), max_model_len=4096, kv_cache_dtype="fp8"
+    )
     assert actual_settings == {"max_model_len": 8192, "kv_cache_dtype": "fp8", "attention_backend": "FA3"}
 
 
 def test_memory_as_its_log_reports_it() -> None:
-    served = served_by(launched(), (told("model_load_gib", 18.5), told("kv_cache_tokens", 410_000)), ())
+    served = served_by(
+        launched(), (effective_row("model_load_gib", 18.5), effective_row("kv_cache_tokens", 410_000)), ()
+    )
     assert (served.weights_gib, served.kv_cache_tokens) == (18.5, 410_000)
-    assert served_by(launched(), (told("model_load_gb", 15.0), told("kv_cache_tokens", "x")), ()).weights_gib == 15.0
+    assert (
+        served_by(
+            launched(), (effective_row("model_load_gb", 15.0), effective_row("kv_cache_tokens", "x")), ()
+        ).weights_gib
+        == 15.0
+    )
     assert served_by(launched(), (), ()).kv_cache_tokens is None
 
 
 def test_the_models_sampling_is_a_setting() -> None:
-    row = told("default_sampling", {"repetition_penalty": 1.3, "temperature": 1.0})
+    row = effective_row("default_sampling", {"repetition_penalty": 1.3, "temperature": 1.0})
     assert settings(row) == {"sampling.repetition_penalty": 1.3, "sampling.temperature": 1.0}
     flag = '--override-generation-config {"temperature":0.5}'
     assert settings(row, unknown_flags=[flag])["sampling.temperature"] == 1.0, "as the log prints it in the end"
@@ -83,7 +97,11 @@ def test_forced_acceptance_wherever_it_is_set() -> None:
     variable = {"SGLANG_SIMULATE_ACC_LEN": "3.5"}
     by_command = launched(engine="sglang", env=variable)
     inherited = launched({"environment": variable}, engine="sglang")
-    for run, rows in ((by_command, ()), (inherited, ()), (launched(), (told("forced_acceptance", "by its log"),))):
+    for run, rows in (
+        (by_command, ()),
+        (inherited, ()),
+        (launched(), (effective_row("forced_acceptance", "by its log"),)),
+    ):
         assert served_by(run, rows, ()).forced_acceptance in ("SGLANG_SIMULATE_ACC_LEN=3.5", "by its log")
     contained = launched({"environment": variable}, engine="sglang", image="x")
     assert served_by(contained, (), ()).forced_acceptance is None, "a container inherits nothing"
@@ -101,11 +119,11 @@ def test_a_command_without_its_address() -> None:
 
 
 def test_whether_a_server_drafts() -> None:
-    log = told("speculative.method", "mtp")
+    log = effective_row("speculative.method", "mtp")
     assert speculates(launched(speculative=Speculation(num_tokens=4)), ()) is True
     assert speculates(launched(argv=()), (log,)) is True, "an attached server whose log says so"
     assert speculates(launched(), ()) is False
-    assert speculates(launched(argv=()), (told("speculative.method", None),)) is None
+    assert speculates(launched(argv=()), (effective_row("speculative.method", None),)) is None
     assert speculates(launched(engine="other"), ()) is None
 
 
@@ -142,7 +160,7 @@ def test_gpus_as_sampled_else_as_frozen() -> None:
 def test_unknown_server_has_unknown_config() -> None:
     bare = launched(argv=(), model=None)
     assert not served_by(bare, (), ()).is_configuration_known
-    logged = served_by(bare, (told("model", "org/x"),), ())
+    logged = served_by(bare, (effective_row("model", "org/x"),), ())
     assert logged.is_configuration_known and logged.model == "org/x"
     assert served_by(launched(), (), ()).command == ("vllm", "serve", "org/model")
 

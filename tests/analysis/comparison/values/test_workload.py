@@ -26,14 +26,14 @@ OTHER = replace(SERVED, settings={"max_model_len": 8192})
 
 
 def five(speed: float = 1.0, load_id: str = "five", **asked: object) -> LoadRecord:
-    return _named(load(faster(streams(3), speed), workload="five", prompt_set_hash="h5", **asked), load_id)
+    return _renamed_load(load(faster(streams(3), speed), workload="five", prompt_set_hash="h5", **asked), load_id)
 
 
 def ladder(speed: float = 1.0, load_id: str = "ladder") -> LoadRecord:
-    return _named(load(faster(streams(4, 2), speed), workload="ladder", prompt_set_hash="hl"), load_id)
+    return _renamed_load(load(faster(streams(4, 2), speed), workload="ladder", prompt_set_hash="hl"), load_id)
 
 
-def _named(load: LoadRecord, load_id: str) -> LoadRecord:
+def _renamed_load(load: LoadRecord, load_id: str) -> LoadRecord:
     assert load.plan
     return replace(load, load_id=load_id, plan=replace(load.plan, load_id=load_id))
 
@@ -114,7 +114,7 @@ def test_older_load_known_by_name_and_texts() -> None:
 def test_param_order_is_ignored_but_prompts_count() -> None:
     ab, ba = five(params={"a": 1, "b": 2}), five(params={"b": 2, "a": 1})
     assert len(shared_workloads([run("a", ab), run("b", ba)])) == 1
-    texts = _named(load(streams(3), workload="five", prompt_set_hash="other"), "five")
+    texts = _renamed_load(load(streams(3), workload="five", prompt_set_hash="other"), "five")
     assert shared_workloads([run("a", five()), run("b", texts)]) == []
 
 
