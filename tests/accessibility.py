@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page."""
+"""Faults of a page that axe-core reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is real for every test that wants it: llama.cpp's server on a tiny model, and Chromium."""
+"""Real parts for every test that needs them: llama.cpp's server on a tiny model, and Chromium."""
 
 from __future__ import annotations
 

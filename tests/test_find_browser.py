@@ -1,4 +1,4 @@
-"""Which browser the tests run in: the one that is named, then the shell without a window, then what is installed."""
+"""The browser of the tests: the configured one, then the shell without a window, then what is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks the JavaScript and what the SQL editor is bundled from are pinned, and no lock names a registry."""
+"""Packages that check the JavaScript or are bundled with the SQL editor are pinned, and no lock names a registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a secret in any text, and what is none."""
+"""Secrets in any text, and words that are none."""
 
 from __future__ import annotations
 

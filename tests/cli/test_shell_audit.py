@@ -1,4 +1,4 @@
-"""What a shell does to the lists of other Pitwalls and of hosts is in the store's audit, once, with who did it."""
+"""Changes from a shell to the lists of Pitwalls and hosts stand in the store's audit once, with their author."""
 
 from __future__ import annotations
 

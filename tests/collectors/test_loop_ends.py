@@ -1,4 +1,4 @@
-"""What the loop does at the end of a run: its last ticks, once, also after Pitwall was away."""
+"""The loop at the end of a run: its last ticks, once, also after Pitwall was away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a paste does not state: what was left out, refused or guessed is said in a sentence."""
+"""Sentences on what was left out of a paste, refused or guessed."""
 
 from __future__ import annotations
 

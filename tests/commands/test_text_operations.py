@@ -1,4 +1,4 @@
-"""What a shell cuts and replaces in a value is what a real bash does; forms that are not read stay unknown."""
+"""Text operations of a shell give what a real bash gives; forms that are not read stay unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a newcomer does, in a real browser against a real llama.cpp server: demo, live, ghosts, compare, SQL."""
+"""A newcomer's way, in a real browser against a real llama.cpp server: demo, live, ghosts, compare, SQL."""
 
 from __future__ import annotations
 

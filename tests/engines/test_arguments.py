@@ -1,4 +1,4 @@
-"""How a server was started, read from its log's own lines."""
+"""The arguments of a server, read from its log's own lines."""
 
 from __future__ import annotations
 

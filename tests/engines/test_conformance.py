@@ -1,4 +1,4 @@
-"""How much of logs that people posted is read right: scored where PITWALL_CORPUS names a folder of them.
+"""The share of posted logs that is read right: scored where PITWALL_CORPUS names a folder of them.
 
 Such a folder holds `<engine>/<name>.log` with `<name>.expected.json` beside it: {"samples", "startup", "errors"}.
 """

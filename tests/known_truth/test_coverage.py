@@ -1,4 +1,4 @@
-"""How often the answer is right, over many pairs of known ratio: coverage, false claims and power."""
+"""The share of right answers over many pairs of known ratio: coverage, false claims and power."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the stored runs a comparison is about."""
+"""The stored runs that a comparison is about."""
 
 from __future__ import annotations
 

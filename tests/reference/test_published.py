@@ -1,4 +1,4 @@
-"""What others published is data with its line, and its contradictions stand beside the numbers."""
+"""Published numbers are data with their line, and contradictions stand beside them."""
 
 from __future__ import annotations
 

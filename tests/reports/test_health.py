@@ -1,4 +1,4 @@
-"""How fresh things are: told in words to the operator, in numbers without names or paths to everybody."""
+"""Health: in words to the operator, in numbers without names or paths to everybody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the list of runs says of a run: kept, equal to a fresh computation, and no longer kept once more is known."""
+"""Cached rows of the list of runs: equal to a fresh computation, and dropped when more is stored."""
 
 from __future__ import annotations
 

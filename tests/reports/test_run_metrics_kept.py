@@ -1,4 +1,4 @@
-"""What Explore draws of a run beside its speeds: as Compare has it, and null where nobody counted."""
+"""Metrics of a run that Explore draws beside its speeds: as in Compare, and null where nobody counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say of runs: kept in versions, masked, found, published, and carried in bundles."""
+"""Notes on runs: stored in versions, masked, searched, published, and carried in bundles."""
 
 from __future__ import annotations
 

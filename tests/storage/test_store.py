@@ -1,4 +1,4 @@
-"""What a store keeps: runs, samples and positions, through a restart, once and in order."""
+"""Contents of a store: runs, samples and positions, through a restart, once and in order."""
 
 from __future__ import annotations
 

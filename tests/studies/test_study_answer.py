@@ -1,4 +1,4 @@
-"""What a study says where nothing is known, or its budget is spent; and that one which breaks holds up no other."""
+"""A study's answer if nothing is known or its budget is spent; a broken study holds up no other."""
 
 from __future__ import annotations
 

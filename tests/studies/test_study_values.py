@@ -1,4 +1,4 @@
-"""What fits, from the log of one run: other contexts and other shares of the GPU's memory."""
+"""Settings that fit, from the log of one run: other contexts and other shares of the GPU's memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load will ask of a server is known before it is put there."""
+"""The demand of a load is known before it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driven tool is run with, what is read of its output, and how it is ended. The tools here are stand-ins."""
+"""A driven tool: its arguments, the reading of its output, and its end. The tools here are stand-ins."""
 
 from __future__ import annotations
 

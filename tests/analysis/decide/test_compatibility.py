@@ -1,4 +1,4 @@
-"""What runs where, from the runs of a store: works, fails with its cause, or both."""
+"""Compatibility from the runs of a store: works, fails with its cause, or both."""
 
 from __future__ import annotations
 

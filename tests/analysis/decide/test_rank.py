@@ -1,4 +1,4 @@
-"""Who is best from a viewpoint: worked by hand, and over many trials of equal arms."""
+"""The best arm from a viewpoint: computed by hand, and over many trials of equal arms."""
 
 from __future__ import annotations
 

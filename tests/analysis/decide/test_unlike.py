@@ -1,4 +1,4 @@
-"""What the compared loads do not share is ranked from no viewpoint and marked in no table. By hand, without a store."""
+"""Metrics that the compared loads do not share are neither ranked nor marked. By hand, without a store."""
 
 from __future__ import annotations
 

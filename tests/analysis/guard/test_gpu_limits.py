@@ -1,4 +1,4 @@
-"""What was set on the GPUs: a power limit, a clock or a mode that one arm alone has refuses, or is what is compared."""
+"""Settings of GPUs: a power limit, clock or mode of one arm alone forbids a ranking, or is what is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison once said wrongly, each case as a pair of arms that is now told rightly."""
+"""Comparisons that were once wrong, each as a pair of arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be watched side by side: requests that all loads have alone, and each piece when it came."""
+"""Requests that can be replayed side by side: those that all loads sent alone, with the time of each piece."""
 
 from __future__ import annotations
 

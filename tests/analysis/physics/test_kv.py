@@ -1,4 +1,4 @@
-"""What fits into KV memory: by the model's layers, and by each engine version's own way of printing it."""
+"""Capacity of the KV cache: by the model's layers, and by each engine version's own way of printing it."""
 
 from __future__ import annotations
 

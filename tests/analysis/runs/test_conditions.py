@@ -1,4 +1,4 @@
-"""Which pairs of runs may be ranked by what their machine did to them."""
+"""Pairs of runs that may be ranked, as far as their machine's state decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of what was asked: matched by meaning, and a difference is one only where something definite was asked."""
+"""Effective and requested settings, matched by meaning; they differ only where a definite value was requested."""
 
 from __future__ import annotations
 

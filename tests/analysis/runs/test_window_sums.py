@@ -1,4 +1,4 @@
-"""What windows say together: medians by length, factors by sums, and the reason where they say nothing."""
+"""Sums over windows: medians by length, factors by sums, and the reason where they say nothing."""
 
 from __future__ import annotations
 

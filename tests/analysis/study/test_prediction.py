@@ -1,4 +1,4 @@
-"""What runs of some draft lengths tell of the others: each bound by hand, in its direction, and by simulation."""
+"""Predictions for other draft lengths: each bound by hand, in its direction, and by simulation."""
 
 from __future__ import annotations
 

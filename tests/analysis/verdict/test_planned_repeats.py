@@ -1,4 +1,4 @@
-"""What a number of repeats will show, and how many a claim takes."""
+"""The power of a number of repeats, and the repeats that a claim needs."""
 
 from __future__ import annotations
 

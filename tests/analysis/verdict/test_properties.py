@@ -1,4 +1,4 @@
-"""What must not matter: which side is the baseline, the unit, and the order of the repeats."""
+"""Things that must not matter: which side is the baseline, the unit, and the order of the repeats."""
 
 from __future__ import annotations
 

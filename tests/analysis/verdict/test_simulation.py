@@ -1,4 +1,4 @@
-"""What the verdict promises, held by simulated repeats with a known truth. `make soak` runs the long version."""
+"""Promises of the verdict, checked by simulated repeats with a known truth. `make soak` runs the long version."""
 
 from __future__ import annotations
 

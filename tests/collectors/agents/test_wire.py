@@ -1,4 +1,4 @@
-"""What is taken of an agent: GPU and host samples with finite numbers, and nothing else."""
+"""Samples accepted from an agent: GPU and host samples with finite numbers, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who serves at an address. The answers are those of real servers, given by the FAKE server of conftest.py; the real
+"""The engine that serves at an address. The answers are those of real servers, given by the FAKE server of conftest.py; the real
 llama.cpp server is asked in test_real_server.py."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a server prints of its secrets reaches neither the store nor a page."""
+"""Secrets that a server prints reach neither the store nor a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start is doing, and where it got stuck. FAKE: a script that writes vLLM's lines, for vLLM needs a GPU."""
+"""The phase of a start, and where it got stuck. FAKE: a script that writes vLLM's lines, for vLLM needs a GPU."""
 
 from __future__ import annotations
 

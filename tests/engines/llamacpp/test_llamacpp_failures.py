@@ -1,4 +1,4 @@
-"""What llama.cpp's log says of failures, and what only sounds like one."""
+"""Failures in llama.cpp's log, and lines that only sound like one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What vLLM's log says of a server's start: its facts, phases and warnings."""
+"""The start of a server in vLLM's log: its facts, phases and warnings."""
 
 from __future__ import annotations
 

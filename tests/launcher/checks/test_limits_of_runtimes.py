@@ -1,4 +1,4 @@
-"""What passes a limit when a container runtime is asked before a run: said with the limit's name. Real executables."""
+"""Answers of a container runtime beyond a limit are reported with the limit's name. Real executables."""
 
 from __future__ import annotations
 

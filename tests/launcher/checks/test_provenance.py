@@ -1,4 +1,4 @@
-"""What a run ran on: real files, the real package beside the interpreter, and GPUs that are a labelled recording."""
+"""Provenance of a run: real files, the real package beside the interpreter, and GPUs that are a labelled recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine lacks is said before the launch; the GPUs are facts passed in."""
+"""Missing requirements of a machine are named before the launch; the GPUs are facts passed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run started is gone when it ends, whatever dies first; the engine is a stand-in, its processes are real."""
+"""Processes of a run are gone when it ends, whatever dies first; the engine is a stand-in, its processes are real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an action on one run asks of the store does not grow with the runs that are stored. Counted in rows."""
+"""Queries of an action on one run do not grow with the stored runs. Counted in rows."""
 
 from __future__ import annotations
 

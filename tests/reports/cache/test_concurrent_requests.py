@@ -1,4 +1,4 @@
-"""What several ask of a run that has ended at the same moment is computed once, and anew once more of it is stored."""
+"""Concurrent requests for an ended run are computed once, and again when more of it is stored."""
 
 from __future__ import annotations
 

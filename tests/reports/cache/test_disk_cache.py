@@ -1,4 +1,4 @@
-"""What is known of a run that has ended outlives Pitwall on the disk, and never what has become of the run since."""
+"""Results of an ended run outlive Pitwall on the disk, and are never returned once the run has changed."""
 
 from __future__ import annotations
 

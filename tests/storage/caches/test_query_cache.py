@@ -1,4 +1,4 @@
-"""What several ask at the same moment is computed once, and anew when a row has changed."""
+"""Concurrent queries are computed once, and again when a row has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others read: the published file, from another process and another folder."""
+"""The published file, read from another process and another folder."""
 
 from __future__ import annotations
 

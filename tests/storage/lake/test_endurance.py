@@ -1,4 +1,4 @@
-"""What takes minutes: S3 away while Pitwall goes on, and three runs of a thousand."""
+"""Tests that take minutes: S3 away while Pitwall goes on, and three runs of a thousand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a lake: the newest versions of records, and samples of runs; the lake itself is a stand-in here."""
+"""Local copies from a lake: the newest versions of records, and samples of runs; the lake itself is a stand-in here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sealed comes to the lake once: changed, deleted, restored elsewhere, by a bundle, part by part."""
+"""Sealed runs come to the lake once: changed, deleted, restored elsewhere, by a bundle, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers try with SQL: every attempt ends with one clear sentence, and the store is as it was.
+"""Attacks with SQL: every attempt ends with one clear sentence, and the store is as it was.
 
 Each of the three walls is attacked by itself too: the statement's check, DuckDB's settings and the kernel's.
 """

@@ -1,4 +1,4 @@
-"""What takes too much with SQL: memory, time, rows or turns; each ends with one clear sentence."""
+"""Limits of SQL: memory, time, rows or turns; each ends with one clear sentence."""
 
 from __future__ import annotations
 

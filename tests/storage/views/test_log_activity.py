@@ -1,4 +1,4 @@
-"""What a run known only by its log can say: which of its windows were decoding and nothing else."""
+"""Activity of a run known only by its log: the windows in which it only decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs had company on their machine: a third server takes its share of what two are compared by."""
+"""Runs with neighbours on their machine: a third server takes its share of what two are compared by."""
 
 from __future__ import annotations
 

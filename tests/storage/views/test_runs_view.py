@@ -1,4 +1,4 @@
-"""What the runs view says of a run: as its log tells it, else as it was asked; null only with its reason."""
+"""Rows of the runs view: as the log states it, else as requested; null only with its reason."""
 
 from __future__ import annotations
 

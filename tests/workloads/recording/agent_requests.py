@@ -1,4 +1,4 @@
-"""What a coding agent sends, turn by turn, with prefixes that break for a known cause."""
+"""Requests of a coding agent, turn by turn, with prefixes that break for a known cause."""
 
 from __future__ import annotations
 

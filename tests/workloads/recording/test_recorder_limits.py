@@ -1,4 +1,4 @@
-"""What clients and servers do wrong ends at a limit, is told, and ends no recording."""
+"""Faults of clients and servers end at a limit, are reported, and end no recording."""
 
 from __future__ import annotations
 

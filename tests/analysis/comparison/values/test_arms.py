@@ -1,4 +1,4 @@
-"""Which runs repeat each other: by everything that matters, and by path, executable and machine if it is not known."""
+"""Runs that repeat each other: by everything that matters, and by path, executable and machine if it is not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names speak of one model: hubs, files, caches and servers spell it each in their own way."""
+"""Names of one model, which hubs, files, caches and servers spell differently."""
 
 from __future__ import annotations
 

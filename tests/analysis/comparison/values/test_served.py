@@ -1,4 +1,4 @@
-"""What of a command, a log and a machine makes a configuration: every setting, and nothing that only names a place."""
+"""Configurations from a command, a log and a machine: every setting, and nothing that only names a place."""
 
 from __future__ import annotations
 

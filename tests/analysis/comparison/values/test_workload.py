@@ -1,4 +1,4 @@
-"""Which loads are compared where a server start carried several."""
+"""The loads that are compared where a server start carried several."""
 
 from __future__ import annotations
 
