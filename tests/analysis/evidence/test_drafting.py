@@ -1,4 +1,4 @@
-"""Draft positions that were reached: the share of request-steps in which the first 1, 2, ... draft tokens were accepted."""
+"""Draft positions that were reached: shares of request-steps whose first 1, 2, ... draft tokens were accepted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The engine that serves at an address. The answers are those of real servers, given by the FAKE server of conftest.py; the real
-llama.cpp server is asked in test_real_server.py."""
+"""The engine that serves at an address. The answers are those of real servers, given by the FAKE server of
+conftest.py; the real llama.cpp server is asked in test_real_server.py."""
 
 from __future__ import annotations
 
