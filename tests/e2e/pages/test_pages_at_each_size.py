@@ -123,6 +123,16 @@ def test_live_of_eight_runs_fits_a_phone(open_page: Page, pitwall: Pitwall, ids:
         assert open_page.evaluate(CUT_STATES) == [], size
 
 
+def test_long_note_beside_a_speed_cuts_no_state(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    visit(open_page, f"{pitwall.url}/live?run={ids[0]}&run={ids[1]}")
+    charts(open_page)
+    notes = open_page.locator(".lv-speed-note")
+    notes.evaluate_all("(notes) => notes.forEach((note) => { note.textContent = 'not compared: '.repeat(20); })")
+    for size in WINDOWS:
+        open_page.set_viewport_size(size)
+        assert open_page.evaluate(CUT_STATES) == [], size
+
+
 def test_word_baseline_is_whole_and_so_is_a_title_on_a_phone(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     """Eight arms share a head, and the actions beside a run's title once left room for six of its letters."""
     cut = "(element) => element.scrollWidth > element.clientWidth"

@@ -156,7 +156,7 @@ export function traceOf(line, spec, page) {
   const style = lineStyle(line, page, isBackground);
   return {
     type: "scatter",
-    ...(line.model.isFinal && points.x.length === 1 ? { mode: "markers", marker: { color: style.color, size: 6 } } : { mode: "lines" }),
+    ...(line.model.isFinal && points.x.length === 1 ? { mode: "markers", marker: { color: style.color, size: 6 }, cliponaxis: false } : { mode: "lines" }),
     name: line.model.meta.name,
     ...(line.model.isFinal ? withFinalDash(points) : points),
     meta: isMean(line, spec, page) ? null : `${line.model.id} ${line.series}`,
