@@ -231,6 +231,9 @@ def test_what_of_a_load_is_evidence() -> None:
     assert one.concurrencies == [1, 4] and one.unsent == 2
     assert load([request(0)], planned_requests=None).unsent is None
     assert load([request(0), request(1)], planned_requests=1).unsent == 0
+    assert load([], planned_requests=5).unsent == 5
+    totals_only = replace(load([], planned_requests=5, source_name="totals.json"), requests=())
+    assert totals_only.unsent is None and totals_only.is_complete, "its file states totals and lists no request"
     assert common_keys([]) == frozenset()
     assert len(common_keys([one])) == 2 and len(common_keys([one, load([request(0)])])) == 1
 
