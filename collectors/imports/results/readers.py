@@ -7,6 +7,8 @@ import re
 from collectors.imports.results import yaml_files
 from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
+from collectors.imports.results.prose.consoles import FENCE
+from collectors.imports.results.prose.fenced_files import has_fenced_file
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
 from collectors.imports.results.tools import (
@@ -83,7 +85,9 @@ def unknown_file_reason(source: ResultFile) -> str:
 
 
 def reader_of(source: ResultFile) -> ResultReader | None:
-    """Return the reader of a file; None for a file of no known tool."""
+    """Return the reader of a file; None for a file of no known tool. A text that quotes several files is no file."""
+    if FENCE in source.head and has_fenced_file(source.head, least=2):
+        return TEXTS
     reader = next((reader for reader in READERS if reader.recognise(source.head)), None)
     if reader is None and source.tail:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
