@@ -156,6 +156,7 @@ def read_blocks(
         model = _model_among(lines[end_above:start]) or model
         load.model = load.model or model
         load.ts = _time_above(lines[end_above:start]) or load.ts
+        load.line = start + 1
         loads.append(load)
         end_above = end
     return loads, without_blocks(lines, limits)
