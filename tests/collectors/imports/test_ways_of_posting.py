@@ -162,3 +162,55 @@ def test_each_value_is_read_at_its_own_arm(tmp_path: Path, tool: str, form: str)
     of_arms = [[(load, row) for load, row in rows if name in f"{load.params} {row.point}"] for name in names]
     assert [keys_of(rows_of_arm) for rows_of_arm in of_arms] == wanted
     assert len(rows) == sum(map(len, of_arms))
+
+
+def loads_of_text(tmp_path: Path, text: str) -> list[LoadBuilder]:
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    return loads_of(path)
+
+
+def test_what_a_heading_states_is_of_its_arm(tmp_path: Path) -> None:
+    headings = ("DeepSeek-9-Lite", "Qwen9-MoE-A2B-Chat TP=2")
+    outputs = (OUTPUTS["vllm bench serve"], with_other_numbers(OUTPUTS["vllm bench serve"]))
+    passages = (f"{heading}\n\n{fenced(output)}" for heading, output in zip(headings, outputs, strict=True))
+    first, second = loads_of_text(tmp_path, "\n".join(passages))
+    assert (first.model, first.server_config) == ("DeepSeek-9-Lite", {})
+    assert (second.model, second.server_config) == ("Qwen9-MoE-A2B-Chat", {"tensor_parallel": 2})
+
+
+def test_names_with_settings_in_brackets_above_each_output(tmp_path: Path) -> None:
+    names = ("Qwen9-32B(dp=2, tp=4)", "Qwen9-32B-FP8(dp=1, tp=8)")
+    output = OUTPUTS["vllm bench serve"]
+    loads = loads_of_text(tmp_path, fenced("\n".join(f"{name}\n{output}" for name in names)))
+    assert [load.params["heading"] for load in loads] == list(names)
+    assert [load.server_config for load in loads] == [{"tensor_parallel": 4}, {"tensor_parallel": 8}]
+
+
+def test_model_of_the_next_section_is_not_that_of_the_results_above(tmp_path: Path) -> None:
+    text = f"{fenced(OUTPUTS['vllm bench serve'])}\n### Qwen9-14B-Chat, the other benchmark\n\nIt fails.\n"
+    assert [load.model for load in loads_of_text(tmp_path, text)] == [None]
+
+
+def test_commands_of_a_list_are_not_those_of_the_outputs_below(tmp_path: Path) -> None:
+    commands = "".join(f"```\nvllm serve acme/small-8b {flags}\n```\n" for flags in FLAGS)
+    outputs = (OUTPUTS["ollama run"], with_other_numbers(OUTPUTS["ollama run"]))
+    loads = loads_of_text(tmp_path, f"{commands}\n" + "\n".join(map(fenced, outputs)))
+    assert [load.params.get("heading") for load in loads] == [None, None]
+
+
+def test_headings_of_answers_are_no_arms(tmp_path: Path) -> None:
+    answer = "# Plan {}\nHere is how I would do that for you.\n\n# Step {}\n- take the first one.\n\n"
+    outputs = (OUTPUTS["ollama run"], with_other_numbers(OUTPUTS["ollama run"]))
+    text = "".join(f"{answer.format(number, number)}{output}\n" for number, output in enumerate(outputs))
+    assert [load.params.get("heading") for load in loads_of_text(tmp_path, fenced(text))] == [None, None]
+
+
+def test_two_files_of_one_post(tmp_path: Path) -> None:
+    text = '[{"n_prompt": 512, "n_gen": 0, "avg_ts": %s, "model_filename": "small.gguf"}]\n'
+    first, second = loads_of_text(
+        tmp_path, "\n".join(f"## {name}\n\n{fenced(text % speed)}" for name, speed in (("Baseline", 1.5), ("New", 2.5)))
+    )
+    assert [(load.params["heading"], load.result_rows[0].value) for load in (first, second)] == [
+        ("Baseline", 1.5), ("New", 2.5),
+    ]  # fmt: skip

@@ -17,7 +17,7 @@ from collectors.imports.results.prose import (
     lm_eval_table,
     spec_bench_table,
 )
-from collectors.imports.results.prose.arms import name_arms, tables_by_heading
+from collectors.imports.results.prose.arms import name_arms, share_settings, tables_by_heading
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
@@ -190,7 +190,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
     name_arms(loads, sections)
-    _share_settings(loads, load)
+    share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
@@ -291,15 +291,6 @@ def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tab
     load.params |= {"engine": settings.engine} if settings.engine else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
     load.notes += [settings.sentence] if settings.sentence else []
-
-
-def _share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder) -> None:
-    """Give the loads of tools that print no model, and no parallelism, the only ones that the text names."""
-    for load in loads:
-        load.server_config = document.server_config | load.server_config
-        if document.model and load.model is None:
-            load.model = document.model
-            load.notes.append(f"Read from the words around the results: {document.model}.")
 
 
 def _is_head(cell: str) -> bool:

@@ -20,7 +20,8 @@ _FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b
 _NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:[-_]path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve "
-    rf"|\bllama-[a-z-]{{2,20}}(?:\.exe)? (?:(?:[^\n]|(?<=\\)\n){{0,200}} )?-(?:m|hf) )[\"']?(?P<model>{_NAME})"
+    r"|(?:\bllama-[a-z-]{2,20}(?:\.exe)?|\./(?:main|server)) (?:(?:[^\n]|(?<=\\)\n){0,200} )?-(?:m|hf) )"
+    rf"[\"']?(?P<model>{_NAME})"
 )
 _NAMED_MODEL = re.compile(
     r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"

@@ -20,7 +20,9 @@ COMMENT = re.compile(  # a prompt of root has a command behind it
     rf"(?:\w+=|python|(?:{'|'.join(engine.name for engine in ENGINES)})\b|genai-perf|aiperf|guidellm"
     r"|\S{1,80}\.(?:py|sh)\b))"
 )
-NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+NO_HEADING = re.compile(
+    r"[|{}]|\d%|https?://|: +[-+\d.]|^\w+=|\w\((?:\w+=[^,()]+, ){3}|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)"
+)
 VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
