@@ -15,6 +15,7 @@ from collectors.imports.results.tools import (
     aiperf,
     batch_server,
     batched_bench,
+    benchmark_lines,
     evalplus,
     inference_perf,
     llama_response,
@@ -45,6 +46,7 @@ PRINTED_FORMATS = tuple(
     for tool in (
         one_batch.TOOL,
         batch_server.TOOL,
+        benchmark_lines.TOOL,
         multi_turn.TOOL,
         startup_bench.TOOL,
         lmdeploy.TOOL,

@@ -57,6 +57,7 @@ from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     answer_lines,
     batch_server,
+    benchmark_lines,
     evalplus,
     evalscope_console,
     evalscope_lines,
@@ -103,6 +104,7 @@ PRINTED: tuple[PrintedReader, ...] = (
     evalplus, sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
     evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker, trtllm_bench,
+    benchmark_lines,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
