@@ -44,7 +44,7 @@ _REMARK = re.compile(  # of a script between the outputs of what it runs
     r"|\s{0,8}\[(?P<bracketed>[A-Za-z][^\[\]|:]{0,60})\]\s{0,8}"
 )
 _UNDERLINE = re.compile(r"\s{0,8}(?:-{3,200}|={3,200})\s*")
-_COLUMNS = re.compile(r"\S {2,}\S|[|=┃│:] {0,9}\d|[|=]{2}")
+_COLUMNS = re.compile(r"\S {2,}\S|[|=┃│:] {0,9}\d|[|=]{2}|^\w+_\w+: ")
 _ITEM = re.compile(r"\s{0,8}(?:[-*+•]|\d{1,2}[.)]) ")
 _FIGURE = re.compile(r"\d ?(?:ms|s|tok|t/s|%|it/s)")
 _LEVEL = re.compile(
@@ -174,7 +174,7 @@ def _remark_at(lines: Sequence[str], index: int) -> _Words | None:
     if not words and 0 < len(line) <= MAX_LABEL_CHARS and line[0].isalnum() and _UNDERLINE.fullmatch(below[:210]):
         words = line.strip()
     is_remark = words and not _FIGURE.search(words) and words.lower() not in _LEVELS_OF_LOGS and ": " not in words
-    is_remark = is_remark and _is_above_output(lines, index + 1)
+    is_remark = is_remark and words[-1:] != ":" and "warm" not in words.lower() and _is_above_output(lines, index + 1)
     return _Words(_REMARKS, [words], index + 1) if is_remark else None
 
 
@@ -185,5 +185,6 @@ def _is_above_output(lines: Sequence[str], index: int) -> bool:
     below = "" if index_below is None else lines[index_below].rstrip()
     is_ended = below[-1:] in END_OF_PROSE or len(below) > WIDTH_OF_PROSE
     is_ended &= below[:1].isascii() and (below[:1].isalnum() or _ITEM.match(below) is not None)
-    is_prose = is_ended and len(below.split()) >= WORDS_OF_PROSE and not _COLUMNS.search(below[:MAX_COMMAND_CHARS])
+    is_ended &= not (_COLUMNS.search(below[:MAX_COMMAND_CHARS]) or _FIGURE.search(below[:MAX_COMMAND_CHARS]))
+    is_prose = is_ended and len(below.split()) >= WORDS_OF_PROSE
     return not is_prose or (index_below is not None and _command_at(lines, index_below, is_code=True) is not None)

@@ -21,7 +21,7 @@ MARK = re.compile(
     r"|(?P<plain>20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]?\d{0,9}Z? {1,3}"
     r"\[?(?:DEBUG|INFO|WARNING|ERROR)\]?:? {1,8}(?=\S))"
     r"|(?P<actions>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}Z(?: |$))"  # as GitHub Actions and kubectl print
-    r"|(?P<clock>\[?(?:20\d\d-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?\]? {1,3})"
+    r"|(?P<clock>\[?(?:20\d\d-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?\]?(?: |$))"
     r"|(?P<journal>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,60} [\w./-]{1,60}\[\d{1,9}\]: ?)"
     r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
 )
@@ -163,9 +163,9 @@ def _without_marks(lines: list[str]) -> list[str]:
 
 
 def _is_series(stamped_lines: list[str]) -> bool:
-    """Return whether most lines are numbers behind a time, which tells them apart."""
+    """Return whether most lines are numbers behind a time, which tells them apart, and have no name."""
     texts = [line[match.end() :] for line in stamped_lines if (match := MARK.match(line))]
-    return 2 * sum(text[:1].isdigit() for text in texts) > len(texts)
+    return 2 * sum(text[:1].isdigit() and ":" not in text for text in texts) > len(texts)
 
 
 def _mark(line: str) -> str | None:
