@@ -214,3 +214,14 @@ def test_two_files_of_one_post(tmp_path: Path) -> None:
     assert [(load.params["heading"], load.result_rows[0].value) for load in (first, second)] == [
         ("Baseline", 1.5), ("New", 2.5),
     ]  # fmt: skip
+
+
+def test_title_of_a_summary_is_no_arm(tmp_path: Path) -> None:
+    evaluation = "Accuracy: 0.955\nInvalid: 0.000\nLatency: 57.5 s\nOutput throughput: 2430.5 token/s"
+    text = f"{fenced(evaluation)}\n{fenced(OUTPUTS['vllm bench serve'])}"
+    assert [load.params.get("heading") for load in loads_of_text(tmp_path, text)] == [None, None]
+
+
+def test_heading_that_is_an_item(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, f"- the main branch - again\n\n{fenced(OUTPUTS['vllm bench serve'])}")
+    assert load.params["heading"] == "the main branch - again"

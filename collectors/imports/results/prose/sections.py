@@ -100,8 +100,11 @@ class Sections:
         return ", ".join(dict.fromkeys(self._path(line)[self._common :]))
 
     def headings_among(self, lines: Iterable[int]) -> dict[int, str]:
-        """Return what tells each of these lines (from 1) apart from the others: the headings that not all have."""
-        paths = {line: self._paths[line - 1] for line in lines if 0 < line <= len(self._paths)}
+        """Return what tells each of these lines (from 1) apart from the others: the headings that not all have.
+
+        A line that is the title of what a tool printed is none of them.
+        """
+        paths = {line: self._paths[max(0, line - 2)] for line in lines if 0 < line <= len(self._paths)}
         names = {line: (*path.headings, path.label_outside) for line, path in paths.items()}
         shared = set.intersection(*map(set, names.values())) if names else set()
         return {

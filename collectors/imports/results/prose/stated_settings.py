@@ -31,7 +31,7 @@ _NAMED_MODEL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NO_MODEL = re.compile(
-    r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
+    r"\bsha256\b|\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
     re.IGNORECASE,
 )
 _TAGGED_MODEL = re.compile(

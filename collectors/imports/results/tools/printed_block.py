@@ -35,6 +35,7 @@ TITLE = re.compile(
 LABEL = re.compile(
     r"(?:\A|\n[ \t]{0,8}\n)(?P<words>\S[^\n]{0,199})(?=\n *[A-Za-z])"
 )  # right above, a blank line before
+BULLET = re.compile(r"^[-*•] {1,4}")
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
@@ -87,7 +88,7 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         is_command = COMMAND_LINE.match(line[:MAX_LINE_CHARS]) is not None and not COMMENT.match(line)
         if is_skipped or is_command or PREAMBLE.match(line):
             continue
-        heading = TAG.sub("", line.strip()).strip("#*:`\"' ")
+        heading = TAG.sub("", BULLET.sub("", line.strip())).strip("#*:`\"' ")
         is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None
         is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and is_name
         return heading if is_heading and not NO_HEADING.search(heading) else None
@@ -97,7 +98,7 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
 def drop_words_of_answers(loads: Sequence[LoadBuilder], content: str) -> None:
     """Take away the headings that are no titles: the line above the timings of an answer is the answer's last."""
     titles = {
-        TAG.sub("", (title["words"] or title["bold"] or title["label"]).strip()).strip("#*:`\"' ")
+        TAG.sub("", BULLET.sub("", (title["words"] or title["bold"] or title["label"]).strip())).strip("#*:`\"' ")
         for title in TITLE.finditer(content)
     }
     titles |= {label["words"].strip("#*:`\"' ") for label in LABEL.finditer(content)}
