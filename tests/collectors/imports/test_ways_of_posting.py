@@ -225,3 +225,11 @@ def test_title_of_a_summary_is_no_arm(tmp_path: Path) -> None:
 def test_heading_that_is_an_item(tmp_path: Path) -> None:
     (load,) = loads_of_text(tmp_path, f"- the main branch - again\n\n{fenced(OUTPUTS['vllm bench serve'])}")
     assert load.params["heading"] == "the main branch - again"
+
+
+def test_fences_within_the_answers_of_a_file_make_no_text_of_it(tmp_path: Path) -> None:
+    line = '{"model": "small-8b", "prompt": "p%d", "ttft_ms": %d.5, "output": "```json\\n{}\\n```"}\n'
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(line % (number, number) for number in (1, 2)))
+    (load,) = loads_of(path)
+    assert (load.tool, [row.value for row in load.result_rows]) == ("records", [1.5, 2.5])
