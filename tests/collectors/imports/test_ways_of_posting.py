@@ -71,16 +71,13 @@ def behind(prefix: str) -> Callable[[str], str]:
 
 WAYS: dict[str, Callable[[str], str]] = {
     "bare": lambda text: text,
-    "with a language": lambda text: f"Mine:\n\n```text\n{text}\n```\n\nIs it slow?\n",
     "indented": lambda text: f"My run\n\n{behind('    ')(text)}\n\nIs it slow?\n",
     "in an item": lambda text: f"- Here it is:\n{behind('  ')(fenced(text))}\n",
     "quoted": lambda text: behind("> ")(fenced(text)),
-    "in details": lambda text: f"<details>\n<summary>Logs</summary>\n\n{fenced(text)}\n</details>\n",
     "preformatted": lambda text: f"<pre><code>{text.replace('>', '&gt;')}</code></pre>\n",
     "preformatted lines": lambda text: f"<pre>\n{text}\n</pre>\n",
     "coloured": lambda text: fenced(f"\x1b[0;32m{text}\x1b[0m"),
     "colours without escape": lambda text: fenced("\n".join(f"[32m{line}[0m" for line in text.splitlines())),
-    "of Windows": lambda text: fenced(text).replace("\n", "\r\n"),
     "of a container": lambda text: fenced(behind("bench-1  | ")(text)),
     "of a pod": lambda text: fenced(behind("[pod/bench-7d9f/main] ")(text)),
     "of the journal": lambda text: fenced(behind("Mar 05 10:11:12 host bench[4711]: ")(text)),
@@ -95,10 +92,8 @@ STAMPED = ("of the journal",)  # the reader of vLLM's summaries takes the time f
 FLAGS = ("--enable-prefix-caching", "-ctk q8_0 -ctv q8_0")
 NAMES = ("Baseline", "With MTP")
 ARMS: dict[str, tuple[tuple[str, str], Callable[[str, str], str]]] = {
-    "headings": (NAMES, lambda name, text: f"## {name}\n\n{fenced(text)}"),
     "headings of HTML": (NAMES, lambda name, text: f"<h3>{name}</h3>\n<pre>\n{text}\n</pre>\n"),
     "underlined headings": (NAMES, lambda name, text: f"{name}\n========\n\n{fenced(text)}"),
-    "bold lines": (NAMES, lambda name, text: f"**{name}**\n\n{fenced(text)}"),
     "labels": (NAMES, lambda name, text: f"{name}:\n{fenced(text)}"),
     "lines": (NAMES, lambda name, text: f"{name}\n\n{fenced(text)}"),
     "items": (NAMES, lambda name, text: f"- {name}\n\n{fenced(text)}"),
