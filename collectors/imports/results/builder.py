@@ -58,6 +58,7 @@ class LoadBuilder:
     base_url: str | None = None
     server_config: dict[str, JsonValue] = field(default_factory=dict)  # fields of the server's Config that are stated
     notes: list[str] = field(default_factory=list)  # remarks for the user
+    line: int | None = None  # of a text, from 1: where what was printed begins
     requests: int = 0
     rows: list[Sample] = field(default_factory=list)
 

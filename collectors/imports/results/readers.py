@@ -7,12 +7,14 @@ import re
 from collectors.imports.results import yaml_files
 from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
+from collectors.imports.results.prose.fenced_files import has_fenced_file
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
 from collectors.imports.results.tools import (
     aiperf,
     batch_server,
     batched_bench,
+    benchmark_lines,
     evalplus,
     inference_perf,
     llama_response,
@@ -33,6 +35,7 @@ from collectors.imports.results.tools import (
 )
 
 JSON_START = re.compile(r'\s{0,99}(?:\{\s{0,99}"|\[\s{0,99}[{"])')
+FENCE_LINE = re.compile(r"^[ \t]{0,12}`{3}", re.MULTILINE)  # an answer within JSON may have a fence, too
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 RECORDS: ResultReader = records  # a tool's own reader knows more of its names, so it is tried after those
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
@@ -43,6 +46,7 @@ PRINTED_FORMATS = tuple(
     for tool in (
         one_batch.TOOL,
         batch_server.TOOL,
+        benchmark_lines.TOOL,
         multi_turn.TOOL,
         startup_bench.TOOL,
         lmdeploy.TOOL,
@@ -83,7 +87,10 @@ def unknown_file_reason(source: ResultFile) -> str:
 
 
 def reader_of(source: ResultFile) -> ResultReader | None:
-    """Return the reader of a file; None for a file of no known tool."""
+    """Return the reader of a file; None for a file of no known tool. A text that quotes several files is no file."""
+    is_text = FENCE_LINE.search(source.head) is not None and JSON_START.match(source.head) is None
+    if is_text and has_fenced_file(source.head, least=2):
+        return TEXTS
     reader = next((reader for reader in READERS if reader.recognise(source.head)), None)
     if reader is None and source.tail:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)

@@ -251,3 +251,25 @@ def test_early_profile_of_lmdeploy(tmp_path: Path) -> None:
         ("total_tps", "mean", 4862.5), ("request_tps", "mean", 10.25),
     ]  # fmt: skip
     assert {row.concurrency for row in results_of(load)} == {256} and "rounded to 0" in load.notes[0]
+
+
+def test_lines_of_the_first_benchmarks_of_tensorrt(tmp_path: Path) -> None:
+    text = (
+        '```\nmpirun -n 2 python benchmark.py -m tiny_13b --batch_size "1;8"\n```\n\n```\n'
+        "[BENCHMARK] model_name tiny_13b world_size 2 precision float16 batch_size 1 input_length 512 output_length 64 "
+        "gpu_peak_mem(gb) 0.0 tokens_per_sec 42.5 percentile95(ms) 1520.5 latency(ms) 1505.5 "
+        "generation_time(ms) 1250.5\n"
+        "[BENCHMARK] batch_size 8 input_length 512 output_length 64 latency(ms) 1750.25 tokensPerSec 292.5 "
+        "generationTime(ms) 1500.5 generationTokensPerSecond 341.25 gpu_peak_mem(gb) 20.5\n```\n"
+    )
+    first, second = written(tmp_path, "post.md", text)
+    assert (first.model, first.params["world_size"], first.params["precision"]) == ("tiny_13b", 2, "float16")
+    assert told(first) == [
+        ("output_tps", "mean", 42.5), ("e2e_ms", "p95", 1520.5), ("e2e_ms", "mean", 1505.5),
+        ("decode_ms", "mean", 1250.5),
+    ]  # fmt: skip
+    assert points_of(first) == {("pp512 tg64 1 at once", 1, 512, 64)}
+    assert told(second) == [
+        ("e2e_ms", "mean", 1750.25), ("output_tps", "mean", 292.5), ("decode_ms", "mean", 1500.5),
+        ("batch_decode_tps", "mean", 341.25), ("stated", "max", 20.5),
+    ]  # fmt: skip

@@ -147,8 +147,8 @@ def test_each_command_of_a_console_tells_its_figures_apart(tmp_path: Path) -> No
         "(env) me@box:~/bench$ python bench.py --dev CPU --n 3\nTTFT: 500 ms\nTPOT: 95 ms\nThroughput: 10.5 tokens/s\n"
     )
     assert [point for _, _, point in points_of(tmp_path, text)] == [
-        "GPU: TTFT (line 2)", "GPU: TPOT (line 3)", "GPU: Throughput (line 4)",
-        "CPU: TTFT (line 6)", "CPU: TPOT (line 7)", "CPU: Throughput (line 8)",
+        "--dev GPU: TTFT (line 2)", "--dev GPU: TPOT (line 3)", "--dev GPU: Throughput (line 4)",
+        "--dev CPU: TTFT (line 6)", "--dev CPU: TPOT (line 7)", "--dev CPU: Throughput (line 8)",
     ]  # fmt: skip
 
 

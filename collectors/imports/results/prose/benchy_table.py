@@ -55,6 +55,7 @@ def read(tables: Iterable[Table], text: str, ticket: Ticket, number: int) -> Loa
     if n is not None:
         load.params["runs"] = n
     for table in tables:
+        load.line = load.line or table.line
         _add_table(load, table, n)
     return load
 

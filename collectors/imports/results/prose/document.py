@@ -17,6 +17,7 @@ from collectors.imports.results.prose import (
     lm_eval_table,
     spec_bench_table,
 )
+from collectors.imports.results.prose.arms import name_arms, share_settings, tables_by_heading
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
@@ -38,7 +39,7 @@ from collectors.imports.results.prose.line_figures import (
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
-from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE
+from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
@@ -56,6 +57,7 @@ from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     answer_lines,
     batch_server,
+    benchmark_lines,
     evalplus,
     evalscope_console,
     evalscope_lines,
@@ -78,6 +80,7 @@ from collectors.imports.results.tools import (
     serving,
     sglang_eval,
     startup_bench,
+    trtllm_bench,
     vegeta,
     vllm_multi_turn,
 )
@@ -100,7 +103,8 @@ PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, answer_lines, lm_eval_table, lm_eval_dict,
     evalplus, sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
-    evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker,
+    evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker, trtllm_bench,
+    benchmark_lines,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
@@ -178,13 +182,17 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     has_prompts = five_prompts.recognise(words_around)
     _add_text(load, "" if has_prompts else words_around, sections)
     _add_settings(load, text, words_around, models_in(tables_here))
-    candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None]
+    for tables_of_arm in tables_by_heading(benchy):
+        number = 3 + len(summaries) if summaries else 1
+        summaries.append(benchy_table.read(tables_of_arm, text, ticket, number))
+    candidates = [load]
     candidates += [five_prompts.read(words_around, ticket, 2)] if has_prompts else []
-    if speculated:
-        summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
+    for tables_of_arm in tables_by_heading(speculated):
+        summaries.append(spec_bench_table.read(tables_of_arm, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
-    loads = [load for load in candidates if load and load.rows]
-    _share_settings(loads, load)
+    loads = [load for load in candidates if load.rows]
+    name_arms(loads, sections)
+    share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
@@ -262,9 +270,10 @@ def _reason(tables: Sequence[Table]) -> str:
 
 
 def _is_of_machine(table: Table, headings: Sequence[str]) -> bool:
-    """Return whether a table lists parts of a machine: under 'Hardware', without a speed or a time."""
+    """Return whether a table lists parts of a machine, by its heading or its labels, without a speed or a time."""
     cells = (cell for row in (table.heads, *table.rows) for cell in row)
-    return any(map(OF_MACHINE.fullmatch, headings)) and not any(
+    parts = sum(bool(row) and PART_OF_MACHINE.fullmatch(row[0]) is not None for row in (table.heads, *table.rows))
+    return (parts > 1 or any(map(OF_MACHINE.fullmatch, headings))) and not any(
         unit_in(cell) in TIMED or ((value := read_cell(cell)) and value.unit in TIMED) for cell in cells
     )
 
@@ -284,15 +293,6 @@ def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tab
     load.params |= {"engine": settings.engine} if settings.engine else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
     load.notes += [settings.sentence] if settings.sentence else []
-
-
-def _share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder) -> None:
-    """Give the loads of tools that print no model, and no parallelism, the only ones that the text names."""
-    for load in loads:
-        load.server_config = document.server_config | load.server_config
-        if document.model and load.model is None:
-            load.model = document.model
-            load.notes.append(f"Read from the words around the results: {document.model}.")
 
 
 def _is_head(cell: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
@@ -20,10 +21,11 @@ MOST_OBJECTS, MOST_LINES_OF_OBJECT = 40, 400  # without fences
 JSON_STARTS = ("{", "[")
 
 
-def has_fenced_file(text: str) -> bool:
-    """Return whether a text quotes a file that is read."""
+def has_fenced_file(text: str, least: int = 1) -> bool:
+    """Return whether a text quotes as many files that are read."""
     lines = text.splitlines()
-    return any(_reader_of(lines[start:end]) for start, end in _passages(lines))
+    quoted_files = (start for start, end in _passages(lines) if _reader_of(lines[start:end]))
+    return next(islice(quoted_files, least - 1, None), None) is not None
 
 
 def read_fenced_files(
@@ -44,6 +46,7 @@ def read_fenced_files(
             continue
         for load in loads_of_file:
             load.params |= heading_params(lines, start - 1, end_above)
+            load.line = start + 1
         loads += loads_of_file
         lines[start:end] = [""] * (end - start)
         end_above = end

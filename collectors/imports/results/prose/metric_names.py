@@ -231,6 +231,10 @@ OF_MACHINE = words(  # heading of a table without results
     r"(?: (?:and|&) (?:hardware|software|environment))?"
     r"(?: (?:setup|used|specs?|specifications?|configuration|details|info(?:rmation)?|environment|under test))?\W*"
 )
+PART_OF_MACHINE = words(  # label of a row of such a table
+    r"\W*(?:gpus?|cpus?|ram|(?:system )?memory|os|operating system|driver(?: version)?|cuda(?: version)?|motherboard"
+    r"|mainboard|disks?|ssd|nvme|storage|psu|power supply|kernel|python)\W*"
+)
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
     r"|humaneval\+?|mbpp\+?|swe[- ]bench(?: verified)?|bfcl|mgsm|commonsenseqa"

@@ -12,7 +12,7 @@ from collectors.imports.results.tools.printed_block import MODEL_LINE
 
 HEADING = re.compile(
     r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
-    r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>"
+    r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>|<h[1-6]>(?P<html>.{1,160})</h[1-6]>"
     r"|(?:\w{1,20}: )?(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=\s-][^─|]{0,100}?)"
     r" {1,4}(?:={3,60}|-{3,60}|─{2,60})"
 )
@@ -50,6 +50,7 @@ MAX_LINES_OF_LIST = 40
 MOST_WORDS_OF_LABEL = 5  # a longer one is a sentence
 MAX_HEADING_CHARS = 80
 MAX_LINE_CHARS = 240
+PICTURES = "🔴🟢🔵🟡🟠✅❌⚡🚀📊📈👉➡️▶ "  # before the name of an arm
 
 
 class _Heading(NamedTuple):
@@ -59,6 +60,21 @@ class _Heading(NamedTuple):
     words: str
     has_table: bool = False  # right below it
     is_printed: bool = False  # by a tool, between fences
+
+
+class _Path(NamedTuple):
+    """What a line stands under: the headings, the outer one first, and the label that is the innermost.
+
+    `label_outside`: the last label that is no line of code, which may be an answer's.
+    """
+
+    headings: tuple[str, ...]
+    label: str
+    label_outside: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name in (*self.headings, self.label) if name)
 
 
 class Sections:
@@ -83,6 +99,19 @@ class Sections:
         """Return the headings of a line (from 1) that tell it apart, empty without any."""
         return ", ".join(dict.fromkeys(self._path(line)[self._common :]))
 
+    def headings_among(self, lines: Iterable[int]) -> dict[int, str]:
+        """Return what tells each of these lines (from 1) apart from the others: the headings that not all have.
+
+        A line that is the title of what a tool printed is none of them.
+        """
+        paths = {line: self._paths[max(0, line - 2)] for line in lines if 0 < line <= len(self._paths)}
+        names = {line: (*path.headings, path.label_outside) for line, path in paths.items()}
+        shared = set.intersection(*map(set, names.values())) if names else set()
+        return {
+            line: ", ".join(dict.fromkeys(name for name in own_names if name and name not in shared))
+            for line, own_names in names.items()
+        }
+
     def labels_of(self, line: int) -> tuple[str, ...]:
         """Return all headings and labels of a line, the innermost first, after the latency that leads its list."""
         labels = self._path(line)[::-1]
@@ -104,7 +133,7 @@ class Sections:
         return f"{heading}: " if heading else ""
 
     def _path(self, line: int) -> tuple[str, ...]:
-        return self._paths[line - 1] if 0 < line <= len(self._paths) else ()
+        return self._paths[line - 1].names if 0 < line <= len(self._paths) else ()
 
 
 def _latency_of_list(lines: Sequence[str], line: int) -> str:
@@ -137,11 +166,11 @@ def label_of(line: str) -> str:
     return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
 
-def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, ...]]:
-    """Return the headings that each line stands under, the outer one first."""
-    paths: list[tuple[str, ...]] = []
+def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
+    """Return what each line stands under."""
+    paths: list[_Path] = []
     stack: list[_Heading] = []
-    label, has_content, is_code = "", False, False
+    label, label_outside, has_content, is_code = "", "", False, False
     lines = text.splitlines()
     models = _model_lines(lines)
     has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
@@ -163,6 +192,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
         elif not is_code and (
             heading := models.get(index)
             or _heading(line)
+            or _underlined(lines, index)
             or _title(lines, index)
             or (None if has_marks else _page_title(lines, index))
         ):
@@ -176,14 +206,15 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
             has_content = True
         if stack and line.count("|") > 1:
             stack[-1] = stack[-1]._replace(has_table=True)
-        names = (*(heading.words for heading in stack), contexts[index].command, label)
-        paths.append(tuple(name for name in names if name))
+        label_outside = label_outside if is_code and not is_fence else label
+        paths.append(_Path((*(heading.words for heading in stack), contexts[index].command), label, label_outside))
     return paths
 
 
 def _caption_above(lines: Sequence[str], index: int) -> str:
     """Return the line of words above a quoted passage that tells what it is; empty for any other line."""
     line = next((line_above.strip() for line_above in lines[max(0, index - 2) : index][::-1] if line_above.strip()), "")
+    line = line[bullet.end() :] if (bullet := BULLET.match(line)) else line.lstrip(PICTURES)
     is_possible = 0 < len(line) <= MAX_HEADING_CHARS and (line[0].isalnum() or line[0] == "`") and "|" not in line
     return line if is_possible and not FIGURE.search(line) and not line.startswith(FENCE) else ""
 
@@ -194,6 +225,14 @@ def _title(lines: Sequence[str], index: int) -> _Heading | None:
     is_alone = 0 < len(line) <= MAX_HEADING_CHARS and not any(neighbour.strip() for neighbour in around)
     is_title = is_alone and line[0].isalpha() and line[-1] not in ".:?!" and unit_in(line) and not FIGURE.search(line)
     return _Heading(BOLD_LEVEL, line.strip()) if is_title else None
+
+
+def _underlined(lines: Sequence[str], index: int) -> _Heading | None:
+    """Return a line of words below an empty one that hyphens or equals signs underline, as a heading."""
+    line, above, below = lines[index], "".join(lines[max(0, index - 1) : index]), "".join(lines[index + 1 : index + 2])
+    is_possible = 0 < len(line) <= MAX_HEADING_CHARS and line[0].isalnum() and not set("|:`") & set(line)
+    is_heading = is_possible and not above.strip() and "  " not in line and not FIGURE.search(line)
+    return _Heading(BOLD_LEVEL, line.strip()) if is_heading and UNDERLINE.fullmatch(below[:210]) else None
 
 
 def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
@@ -266,7 +305,9 @@ def _heading(line: str) -> _Heading | None:
     match = HEADING.fullmatch(line.strip()) if is_possible and len(line) <= MAX_LINE_CHARS else None
     if match is None:
         return None
-    words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["barred"]).strip("#*:` ")
+    words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["html"] or match["barred"]).strip(
+        "#*:` "
+    )
     bars_level = BOLD_LEVEL + _depth_of_bars(match["bars"]) if match["bars"] else BOLD_LEVEL
     level = len(match["marks"]) if match["marks"] else bars_level
     return _Heading(level, words[:MAX_HEADING_CHARS]) if words else None

@@ -33,7 +33,15 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, number: int) -> 
     above = content.splitlines()[: tables[0].line - 1]
     command = command_among(above, PROGRAM) or NO_COMMAND
     load = LoadBuilder(
-        ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model_of(command), params=command.values(FLAGS)
+        ticket,
+        TOOL,
+        None,
+        TOOL,
+        ticket.file_date,
+        number=number,
+        model=model_of(command),
+        params=command.values(FLAGS),
+        line=tables[0].line,
     )
     stops: dict[str, JsonValue] = {}
     for table in tables:

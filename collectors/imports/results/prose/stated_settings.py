@@ -19,7 +19,9 @@ _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,2})?b\b")  # 'tiny-8b'
 _FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b-q4_k_m.gguf' is a file of tiny-8b
 _NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
-    rf"(?:(?<!\S)--model(?:[-_]path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
+    rf"(?:(?<!\S)--model(?:[-_]path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve "
+    r"|(?:\bllama-[a-z-]{2,20}(?:\.exe)?|\./(?:main|server)) (?:(?:[^\n]|(?<=\\)\n){0,200} )?-(?:m|hf) )"
+    rf"[\"']?(?P<model>{_NAME})"
 )
 _NAMED_MODEL = re.compile(
     r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
@@ -29,7 +31,7 @@ _NAMED_MODEL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NO_MODEL = re.compile(
-    r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
+    r"\bsha256\b|\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
     re.IGNORECASE,
 )
 _TAGGED_MODEL = re.compile(

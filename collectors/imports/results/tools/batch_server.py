@@ -143,6 +143,7 @@ def _loads_of_tables(
         for row in lines[head + 2 : end]:
             values = sizes | dict(zip(_cells(lines[head]), _cells(row), strict=False))
             loads.append(_load_of(values, ticket, first_number + len(loads), model_of(command)))
+            loads[-1].line = head + 1
     return loads
 
 

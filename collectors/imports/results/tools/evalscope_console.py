@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
@@ -41,19 +41,25 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
         (index, index + 1) for index, line in enumerate(lines) if BEST.fullmatch(line[:120])
     ]
     point, is_report, model = MeasurementPoint("all requests"), False, None
+    heads_of_report: list[list[str]] = []
+    numbers_of_reports: set[int] = set()
     for table in tables:
         is_sum, is_level, is_percentiles = _is_sum(table), _is_level(table), _has_percentiles(table)
         model = _model_of(table) or model
         if not (is_sum or is_level or (is_percentiles and loads)):
             continue
-        if is_sum or (is_level and not is_report) or not loads:
+        is_next_report = is_level and (not is_report or table.heads in heads_of_report)
+        if is_sum or is_next_report or not loads:
             command = command_among(lines[: table.start], PROGRAM) or NO_COMMAND
             number_of_load = first_number + len(loads)
             loads.append(LoadBuilder(
                 ticket, evalscope.TOOL, None, evalscope.TOOL, ticket.file_date, number=number_of_load,
-                model=(model if is_level else None) or model_of(command),
+                model=(model if is_level else None) or model_of(command), line=table.start + 1,
             ))  # fmt: skip
+            heads_of_report = []
         is_report = is_level
+        heads_of_report += [table.heads]
+        numbers_of_reports |= {loads[-1].number} if is_level else set()
         if is_sum:
             point = _add_sums(loads[-1], table)
         elif is_level:
@@ -61,19 +67,20 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
         else:
             _add_percentiles(loads[-1], table, point)
         read_ranges.append((table.start, table.end))
-    return _without_repetitions(loads), without_blocks(lines, read_ranges)
+    return _without_repetitions(loads, numbers_of_reports), without_blocks(lines, read_ranges)
 
 
-def _without_repetitions(loads: Sequence[LoadBuilder]) -> list[LoadBuilder]:
+def _without_repetitions(loads: Sequence[LoadBuilder], numbers_of_reports: Collection[int]) -> list[LoadBuilder]:
     """Return the loads with rows: what a report repeats of a level's own summary is stored once."""
     keys: set[tuple[str, str, int | None]] = set()
     for load in loads:
-        own_keys = {(row.metric, row.statistic, row.concurrency) for row in load.result_rows if row.metric != STATED}
+        if load.number not in numbers_of_reports:
+            keys |= {(row.metric, row.statistic, row.concurrency) for row in load.result_rows if row.metric != STATED}
+            continue
         load.rows = [
             row for row in load.rows
             if not (isinstance(row, Result) and (row.metric, row.statistic, row.concurrency) in keys)
         ]  # fmt: skip
-        keys |= own_keys
     return [load for load in loads if load.rows]
 
 

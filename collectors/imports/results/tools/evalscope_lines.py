@@ -55,7 +55,8 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 def _load(lines_above: Sequence[str], ticket: Ticket, number: int) -> LoadBuilder:
     command = command_among(lines_above, evalscope_console.PROGRAM) or NO_COMMAND
     tool = evalscope.TOOL
-    return LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model_of(command))
+    line = len(lines_above) + 1
+    return LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model_of(command), line=line)
 
 
 def _states(lines: Sequence[str]) -> list[tuple[int, int]]:

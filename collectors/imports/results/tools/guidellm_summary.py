@@ -119,7 +119,7 @@ def _columns(groups: str, heads: str) -> list[tuple[str, str]]:
 
 
 def _load_of(tables: Sequence[SummaryTable], ticket: Ticket, number: int) -> LoadBuilder:
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, line=tables[0].start + 1)
     for table in tables:
         for row_number, row in enumerate(table.rows, 1):
             if len(row) != len(table.columns):

@@ -133,7 +133,7 @@ def _heads(line: str) -> list[str]:
 
 # --- loads ------------------------------------------------------------------------------------------------------------
 def _load_of(tables: Sequence[GuideTable], ticket: Ticket, number: int) -> LoadBuilder:
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, line=tables[0].start + 1)
     concurrency = _concurrency(tables)
     keys: set[tuple[str, str, str]] = set()
     for table in tables:

@@ -57,7 +57,7 @@ def _is_results(table: FramedTable) -> bool:
 
 
 def _load_of(table: FramedTable, settings: dict[str, str], ticket: Ticket, number: int) -> LoadBuilder:
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, line=table.start + 1)
     load.params |= {name: number_or_text(value) for name, value in settings.items()}
     for row in table.rows:
         if row and row[0] == WARMUP:

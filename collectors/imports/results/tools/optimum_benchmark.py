@@ -65,7 +65,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     blocks = _blocks(lines)
     loads = []
     for number, (start, end) in enumerate(blocks, first_number):
-        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number)
+        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, line=start + 1)
         _add(load, _report_in(lines[start:end]))
         loads.append(load)
     return loads, without_blocks(lines, blocks)

@@ -20,7 +20,9 @@ COMMENT = re.compile(  # a prompt of root has a command behind it
     rf"(?:\w+=|python|(?:{'|'.join(engine.name for engine in ENGINES)})\b|genai-perf|aiperf|guidellm"
     r"|\S{1,80}\.(?:py|sh)\b))"
 )
-NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+NO_HEADING = re.compile(
+    r"[|{}]|\d%|https?://|: +[-+\d.]|^\w+=|\w\((?:\w+=[^,()]+, ){3}|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)"
+)
 VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
@@ -33,6 +35,7 @@ TITLE = re.compile(
 LABEL = re.compile(
     r"(?:\A|\n[ \t]{0,8}\n)(?P<words>\S[^\n]{0,199})(?=\n *[A-Za-z])"
 )  # right above, a blank line before
+BULLET = re.compile(r"^[-*•] {1,4}")
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
@@ -85,7 +88,7 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         is_command = COMMAND_LINE.match(line[:MAX_LINE_CHARS]) is not None and not COMMENT.match(line)
         if is_skipped or is_command or PREAMBLE.match(line):
             continue
-        heading = TAG.sub("", line.strip()).strip("#*:`\"' ")
+        heading = TAG.sub("", BULLET.sub("", line.strip())).strip("#*:`\"' ")
         is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None
         is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and is_name
         return heading if is_heading and not NO_HEADING.search(heading) else None
@@ -95,7 +98,7 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
 def drop_words_of_answers(loads: Sequence[LoadBuilder], content: str) -> None:
     """Take away the headings that are no titles: the line above the timings of an answer is the answer's last."""
     titles = {
-        TAG.sub("", (title["words"] or title["bold"] or title["label"]).strip()).strip("#*:`\"' ")
+        TAG.sub("", BULLET.sub("", (title["words"] or title["bold"] or title["label"]).strip())).strip("#*:`\"' ")
         for title in TITLE.finditer(content)
     }
     titles |= {label["words"].strip("#*:`\"' ") for label in LABEL.finditer(content)}
@@ -156,6 +159,7 @@ def read_blocks(
         model = _model_among(lines[end_above:start]) or model
         load.model = load.model or model
         load.ts = _time_above(lines[end_above:start]) or load.ts
+        load.line = start + 1
         loads.append(load)
         end_above = end
     return loads, without_blocks(lines, limits)

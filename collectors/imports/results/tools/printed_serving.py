@@ -130,6 +130,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
         loads_of_column, _ = _read_summaries(column.lines, ticket, first_number + len(loads))
         for load in loads_of_column if column.heading else []:
             load.params["heading"] = column.heading
+            load.line = None
         loads += loads_of_column
     return loads, "\n".join(lines)
 
@@ -156,6 +157,7 @@ def _read_summaries(
         if opening and (opening["offline"] or opening["steady"]):
             load.tool = load.workload = SGLANG_OFFLINE if opening["offline"] else SGLANG
         load.params |= heading
+        load.line = start + 1
         load.model = load.model or model
         load.ts = _started_at(stamped_lines[start], load)
         load.notes += [] if opening else ["The summary has no opening line: its first lines may be cut off."]

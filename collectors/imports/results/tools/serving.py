@@ -98,6 +98,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     for start, end, result in blocks:
         load = load_with_results(result, ticket, first_number + len(loads))
         load.params |= heading_params(lines, start, end_above)
+        load.line = start + 1
         loads.append(load)
         end_above = end
     return loads, without_blocks(lines, [(start, end) for start, end, _ in blocks])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,14 @@ from collectors.imports.results.tools.printed import (
     printed_line,
     printed_text,
 )
-from collectors.imports.results.tools.printed_block import NO_COMMAND, command_among, heading_params, model_of
+from collectors.imports.results.tools.printed_block import (
+    FENCE,
+    NO_COMMAND,
+    command_among,
+    heading_params,
+    model_of,
+    without_blocks,
+)
 from collectors.imports.results.values import count, cut, dict_of, number, text
 
 TOOL = "trtllm-bench"
@@ -79,6 +87,10 @@ REPORT_PERCENTILES = {
 }
 OVERVIEW = re.compile(r"^[ \t]{0,8}= (?:PERFORMANCE OVERVIEW|STATISTICS)[ \t]*$", re.MULTILINE)
 STAMP = re.compile(r"\s{0,8}\[\d")  # of a line of the engine's log
+MARKDOWN = re.compile(
+    r"^[ \t]{0,8}(?:`{3}|~{3}|#{1,6} |\*\*|<pre|<details)", re.MULTILINE
+)  # of a text that quotes a report
+RATE_SENT = "Issue Rate"
 POINT = MeasurementPoint("all requests")
 PROGRAM = re.compile(r"\btrtllm-bench\b")
 SETTINGS = {"Quantization": "quantization", "KV Cache Dtype": "kv_cache_dtype", "TP Size": "tensor_parallel"}
@@ -87,7 +99,7 @@ SETTINGS = {"Quantization": "quantization", "KV Cache Dtype": "kv_cache_dtype", 
 def recognise(head: str) -> bool:
     """Return whether a text contains the printed report, or is the JSON of one."""
     is_json = head.lstrip().startswith("{") and '"world_info"' in head and '"request_throughput_req_s"' in head
-    return is_json or OVERVIEW.search(head) is not None
+    return is_json or (OVERVIEW.search(head) is not None and MARKDOWN.search(head) is None)
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -96,7 +108,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         loads = [LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)]
         _read_json(loads[0], dict_of(source.json()))
     else:
-        loads = _printed_loads(printed_text(source).splitlines(), ticket)
+        loads, _ = read_printed(printed_text(source), ticket, 0)
     loads = [load for load in loads if load.rows]
     if not loads:
         raise ImportRefusedError(f"{source.name} is a report of trtllm-bench, but has no result.")
@@ -104,13 +116,29 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
 
 
 # --- printed ----------------------------------------------------------------------------------------------------------
-def _printed_loads(lines: Sequence[str], ticket: Ticket) -> list[LoadBuilder]:
-    """Return a load for each report among the lines; of several each has the heading above it."""
+def has_printed(content: str) -> bool:
+    """Return whether a text contains a report."""
+    return OVERVIEW.search(content) is not None
+
+
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each report of a text, and the text with their lines left empty.
+
+    Of several each has the heading above it.
+    """
+    if not has_printed(content):
+        return [], content
+    lines = content.splitlines()
     starts = _starts_of_reports(lines)
+    blocks: list[tuple[int, int]] = []
     loads: list[LoadBuilder] = []
     end_above, command = 0, NO_COMMAND
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=len(loads))
+    fences = [index for index, line in enumerate(lines) if FENCE.fullmatch(line[:40])]
+    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+        fence = bisect_right(fences, start)
+        end = min(fences[fence], following) if fence < len(fences) else following
+        number = first_number + len(loads)
+        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, line=start + 1)
         if len(starts) > 1:
             load.params |= heading_params(lines, start, end_above)
         command = command_among(lines[end_above:start], PROGRAM) or command
@@ -121,7 +149,8 @@ def _printed_loads(lines: Sequence[str], ticket: Ticket) -> list[LoadBuilder]:
         stated_parallel = count(command.values(["tp"]).get("tp"))
         load.server_config = ({"tensor_parallel": stated_parallel} if stated_parallel else {}) | load.server_config
         loads.append(load)
-    return loads
+        blocks.append((start, max(start, end_above)))
+    return loads, without_blocks(lines, blocks)
 
 
 def _starts_of_reports(lines: Sequence[str]) -> list[int]:
@@ -132,10 +161,16 @@ def _starts_of_reports(lines: Sequence[str]) -> list[int]:
         if not _is_section(lines, index):
             continue
         if not starts or line.strip() in sections:
-            starts.append(index - 1)
+            starts.append(_with_rate(lines, index - 1))
             sections.clear()
         sections.add(line.strip())
     return starts or [0]
+
+
+def _with_rate(lines: Sequence[str], start: int) -> int:
+    """Return where a report begins: with the rate at which its requests were sent, if that stands right above."""
+    above = next((index for index in range(start - 1, max(-1, start - 4), -1) if lines[index].strip()), start)
+    return above if above >= 0 and lines[above].strip().startswith(RATE_SENT) else start
 
 
 def _is_section(lines: Sequence[str], index: int) -> bool:
@@ -147,7 +182,7 @@ def _read_printed(load: LoadBuilder, point: MeasurementPoint, lines: Sequence[st
     is_report, last = False, start
     for index in range(start, end):
         line = lines[index]
-        is_report = is_report or _is_section(lines, index) or line.strip().startswith("Issue Rate")
+        is_report = is_report or _is_section(lines, index) or line.strip().startswith(RATE_SENT)
         if is_report and (lengths := LENGTHS.fullmatch(line[:200])):
             cells = dict(zip(("input", "output", "total"), lengths["lengths"].split(), strict=True))
             load.params[f"dataset {lengths['statistic']}"] = {
