@@ -164,6 +164,15 @@ WAYS: dict[str, tuple[str, str]] = {
     "percentiles in words": ("json", _json(_renamed(lambda name: name.replace("p99", "percentile_99")))),
     "ordinals": ("json", _json(_renamed(lambda name: name.replace("p99", "99th_percentile")))),
     "msec": ("json", _json(_renamed(lambda name: name.replace("_ms", "_msec")))),
+    "YAML's documents": ("yaml", "---\n".join(yaml.safe_dump(record, sort_keys=False) for record in FLAT)),
+    "objects behind a word": ("log", "start\n" + "".join(f"RESULT: {json.dumps(record)}\n" for record in FLAT)),
+    "objects behind a time": ("log", "".join(f"[2026-03-01 12:00:01] INFO {json.dumps(record)}\n" for record in FLAT)),
+    "Python's behind a name": ("log", "".join(f"run {record['concurrency']}: {record!r}\n" for record in FLAT)),
+    "an object within a log": ("log", f"Running ...\n{_json(MODEL | {'results': RECORDS})}\nDone.\n"),
+    "pairs on a line": ("log", "".join(f"{' '.join(f'{k}={v}' for k, v in record.items())}\n" for record in FLAT)),
+    "pairs between bars": (
+        "log", "".join(f"{' | '.join(f'{k}= {v}' for k, v in record.items())}\n" for record in FLAT),
+    ),
     "words": (
         "csv", _table([{key.replace("_", " ").title(): value for key, value in record.items()} for record in FLAT]),
     ),

@@ -36,6 +36,7 @@ STATISTIC = re.compile(
     re.IGNORECASE,
 )
 _USED = re.compile(r"\b(?:peak|used|max)[ _-]?(?:\w{1,10}[ _-])?(?:v?ram|mem(?:ory)?)\b", re.IGNORECASE)
+JSON_START = re.compile(r"\s{0,999}(?:\{|\[\s{0,99}(?:[\[{\"'\]]|-?\d[\d.]{0,20}\s{0,9}[,\]]))")  # no '[12:30:01]'
 MAX_DEPTH = 6
 MOST_ROWS_SEEN = 200  # of a file, to recognise it
 PREDICTED_TOKENS = re.compile(r"(?:.{0,60} )?predicted_n")  # of llama-server, beside its timings
@@ -72,7 +73,7 @@ class _Parts(NamedTuple):
 
 def records_of(source: ResultFile) -> list[Record]:
     """Return the records of a file."""
-    if source.head.lstrip()[:1] not in ("{", "["):
+    if not JSON_START.match(source.head):
         return list(_csv_records(source))
     items = items_of(source)
     values = with_units_beside([value for _, value in items])

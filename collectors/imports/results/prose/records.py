@@ -23,6 +23,7 @@ from collectors.imports.results.prose.record_accuracies import add_accuracies, n
 from collectors.imports.results.prose.record_files import (
     COLUMN,
     GROUP,
+    JSON_START,
     LENGTHS_OF_ROW,
     LIST,
     NAMED_SPEED,
@@ -68,7 +69,7 @@ LEVEL_WORDS = {  # beside the heads of tables
     OUTPUT_HEAD: re.compile(
         r"n gen|n predict|predicted n|tokens predicted(?: mean)?|eval (?:count|tokens)"
         r"|(?:(?:avg|mean) )?(?:tokens generated|(?:new|generated) tokens)"
-        r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
+        r"|(?:output|completion|generated) token(?:s per req(?:uest)?| count)"
         r"|(?:mean|avg|average) (?:output|completion) tokens|(?:output|completion) (?:tokens|len(?:gth)?) (?:mean|avg)"
     ),
 }
@@ -124,7 +125,7 @@ def times_kernels(head: str) -> bool:
 
 
 def _names_in(head: str) -> list[str]:
-    is_json = head.lstrip()[:1] in ("{", "[")
+    is_json = JSON_START.match(head) is not None
     names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head), *names_in_json(head)] if is_json else csv_names(head)
     names += [NAMED_SPEED] if {SPEED_OF_ROW, *LENGTHS_OF_ROW} <= set(names) else []
     return list(dict.fromkeys(names))
@@ -140,7 +141,7 @@ def _metrics_of(columns: Iterable[ValueName]) -> set[str]:
 
 def names_without_unit(head: str) -> list[str]:
     """Return the names of JSON or CSV that begins so which name a latency or a speed, but no unit."""
-    names = NUMBERED_KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    names = NUMBERED_KEY.findall(head) if JSON_START.match(head) else csv_names(head)
     return [name for name in dict.fromkeys(names) if value_name_of(name).lacks_unit]
 
 
