@@ -14,7 +14,7 @@ from web.loads.panels.declare_load import show_declare_load
 from web.loads.panels.load_panel import show_load_panel
 from web.loads.panels.load_results import show_load_results
 from web.loads.panels.recorder_panel import show_recorder_panel
-from web.loads.panels.tool_result_status import load_ends, show_refused_results
+from web.loads.panels.tool_result_status import load_ends, show_import_notes, show_refused_results
 from web.loads.panels.workload_panel import show_workload_progress
 from web.markup import markdown_text
 from web.page_paths import show_title
@@ -56,8 +56,10 @@ if not away_ids([run]):
     show_recorder_panel(run)
     show_workload_progress([run])
 run_page.numbers(report, facts)
-show_refused_results(load_ends(run))
+load_events = load_ends(run)
+show_refused_results(load_events)
 show_load_results(run)
+show_import_notes(load_events)
 show_agent_sessions(run)
 server_latency_table(store, run)
 over_time(store, report)

@@ -19,8 +19,10 @@ from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
 from collectors.imports.results.prose.document import has_benchmark, has_figures
 from collectors.imports.results.prose.llama_timings import has_timings, is_of_client
-from collectors.imports.results.readers import RECORDS, TEXTS, reader_of, unknown_file_reason
+from collectors.imports.results.readers import RECORDS, TEXTS, is_json, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
+from collectors.imports.results.tool_readers import ResultReader
+from collectors.imports.results.unread_lines import MAX_BYTES, unread_note
 from collectors.imports.results.values import after
 from commands.naming import RunBook, RunNaming
 from domain import Config, JsonValue, Run, RunState, new_run_id, unknown_machine_id
@@ -186,7 +188,16 @@ def _result_input(path: Path, options: ImportOptions) -> ResultInput:
     reader = reader_of(source)
     if reader is None:
         raise ImportRefusedError(f"This is no known result file. {unknown_file_reason(source)}")
-    return ResultInput(source.sha256, lambda ticket: reader.read(source, ticket))
+    return ResultInput(source.sha256, lambda ticket: _read_file(reader, source, ticket))
+
+
+def _read_file(reader: ResultReader, source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the loads of a file; the first has a note on the lines of a text that were not read."""
+    loads = reader.read(source, ticket)
+    text = "" if is_json(source) else source.beginning(MAX_BYTES + 1)
+    note = unread_note(text, loads) if len(text) <= MAX_BYTES else None
+    loads[0].notes += [note] if note else []
+    return loads
 
 
 def _engine_of(source: ResultFile) -> Engine | None:
@@ -236,5 +247,5 @@ def _summary(run: Run, options: ImportOptions, loads: Sequence[LoadBuilder], row
     )
     tools = ", ".join(dict.fromkeys(load.definition for load in loads))
     target = f"the new run {run.name} ({run.id})" if is_new else f"{run.name} ({run.id})"
-    notes = " ".join(note for load in loads for note in load.notes[:5])
+    notes = " ".join(dict.fromkeys(note for load in loads for note in load.notes[:5]))
     return f"{options.shown_name}: {counts} of {tools} imported into {target}.{f' {notes}' if notes else ''}"

@@ -101,6 +101,15 @@ class EventRow(NamedTuple):
     text: str
 
 
+class LoadEvent(NamedTuple):
+    """An event about a load or its files; `notes`: remarks on what was imported."""
+
+    ts: datetime
+    kind: str
+    text: str
+    notes: list[str]
+
+
 class Events(NamedTuple):
     """The events of a run, oldest first, and the number of events left out."""
 
@@ -263,9 +272,9 @@ def events(store: Queryable, run_id: str, most: int = 500) -> Events:
     return Events([EventRow(row["ts"], row["kind"], row["text"]) for row in rows], of_all - len(rows))
 
 
-def load_events(store: Queryable, run_id: str, most: int = 20) -> list[EventRow]:
+def load_events(store: Queryable, run_id: str, most: int = 20) -> list[LoadEvent]:
     """Return the events about a run's loads and their files, newest first."""
-    return [EventRow(**row) for row in _rows(store, "load_events", run_ids=[run_id], most=most)]
+    return [LoadEvent(**row) for row in _rows(store, "load_events", run_ids=[run_id], most=most)]
 
 
 def failed_loads(store: Queryable, run_ids: Sequence[str], since: datetime) -> list[dict[str, Any]]:

@@ -91,11 +91,11 @@ def reader_of(source: ResultFile) -> ResultReader | None:
         return RECORDS
     if reader is None and yaml_files.is_yaml(source):
         return yaml_files
-    if reader is None and (records.times_kernels(source.head) or _is_json(source)):
+    if reader is None and (records.times_kernels(source.head) or is_json(source)):
         return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)
 
 
-def _is_json(source: ResultFile) -> bool:
+def is_json(source: ResultFile) -> bool:
     """Return whether a file is JSON as far as its ends tell, so that its lines are none of a text."""
     return JSON_START.match(source.head) is not None and (source.tail or source.head).rstrip()[-1:] in ("}", "]")

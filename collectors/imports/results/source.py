@@ -68,8 +68,12 @@ class ResultFile:
 
         Raises ImportRefusedError if it is packed and damaged.
         """
+        return self.beginning(HEAD_BYTES)
+
+    def beginning(self, max_bytes: int) -> str:
+        """Return the first characters; bytes that are not UTF-8 are replaced. Raises as `head` does."""
         with self.open() as file:
-            data = file.read(HEAD_BYTES)
+            data = file.read(max_bytes)
         return without_terminal_marks(data.decode(utf16_by_mark(data) or "utf-8", "replace").removeprefix("\ufeff"))
 
     @cached_property
