@@ -28,7 +28,7 @@ FOUND = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close
 
 
 def serve(port: int, seconds: float) -> None:
-    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         if head.startswith(b"POST"):
             body = asyncio.StreamReader()
@@ -40,7 +40,7 @@ def serve(port: int, seconds: float) -> None:
             writer.close()
 
     async def run() -> None:
-        server = await asyncio.start_server(one, "127.0.0.1", port, backlog=1024)
+        server = await asyncio.start_server(answer_request, "127.0.0.1", port, backlog=1024)
         await server.serve_forever()
 
     asyncio.run(run())

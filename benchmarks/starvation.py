@@ -189,8 +189,8 @@ def line(arrangement: Arrangement, measured: MeasuredRun) -> str:
     )
     shares = " | ".join("unknown" if ratio is None else f"{ratio:.1%}" for ratio in ratios)
     cores = f"{run_conditions.own_cores or 0:.2f} | {run_conditions.other_cores or 0:.2f}"
-    others = f"{measured.load_average:.2f} | {measured.busy_around:.0%}"
-    return f"| {arrangement} | {others} | {shares} | {cores} | {measured.decode_tps:.0f} |"
+    text = f"{measured.load_average:.2f} | {measured.busy_around:.0%}"
+    return f"| {arrangement} | {text} | {shares} | {cores} | {measured.decode_tps:.0f} |"
 
 
 def summary(arrangement: Arrangement, runs: Sequence[MeasuredRun]) -> str:

@@ -40,6 +40,7 @@ from web.page_head import page_head
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
 from web.publish.published_section import published_section
+from web.runs.page.over_time import has_charts
 from web.url_state import url_expander
 from web.visibility import visible_runs
 
@@ -120,13 +121,16 @@ published_section(store, report, numbers, accuracies)
 server_latencies(store, report.arms, colors)
 viewpoint_section(report, picked.runs, colors)
 st.subheader("Configuration differences")
-for note in split_notes(report.arms):
-    st.caption(markdown_text(note))
 st.html(config_table(report.arms, colors))
+if apart := split_notes(report.arms):
+    with url_expander("Why these are separate arms", "apart", "compare"):
+        for note in apart:
+            st.caption(markdown_text(note))
 with url_expander("Evidence for the numbers, run by run", "evidence", "compare"):
     st.html(evidence_table(reports, evidence_on(store, picked.runs), machine_titles(store)))
-st.subheader("Over time since ready")
-run_colors = {run_report.run.id: run_report.run.color for run_report in reports}
-show_run_charts(picked.runs, run_colors, arm_names_by_run(report.arms, picked.runs), SPEED_CHARTS)
+if has_charts(store, reports):
+    st.subheader("Over time since ready")
+    run_colors = {run_report.run.id: run_report.run.color for run_report in reports}
+    show_run_charts(picked.runs, run_colors, arm_names_by_run(report.arms, picked.runs), SPEED_CHARTS)
 compatibility_section()
 published_group()

@@ -23,6 +23,8 @@ if not is_member():
 store = services().store
 choices = choices_of(store)
 if not choices.runs:
+    with page_head("Explore"):
+        pass
     no_runs_yet("This page plots any metric of your runs against any other metric or setting.")
     st.stop()
 

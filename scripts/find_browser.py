@@ -18,7 +18,7 @@ SHELL = "chromium-headless-shell"
 BRIEFLY = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=10")  # without a network it is soon given up
 
 
-def named() -> str | None:
+def browser_of_environment() -> str | None:
     """Return the browser that PITWALL_BROWSER names."""
     path = os.environ.get("PITWALL_BROWSER")
     return path if path and Path(path).exists() else None
@@ -26,7 +26,7 @@ def named() -> str | None:
 
 def installed() -> str | None:
     """Return an installed browser."""
-    return named() or next((path for name in NAMES if (path := shutil.which(name))), None)
+    return browser_of_environment() or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def playwrights_own() -> str | None:
@@ -53,7 +53,14 @@ def debians(package: str) -> str | None:
 
 
 def main() -> int:
-    path = named() or shutil.which(SHELL) or installed() or playwrights_own() or debians(SHELL) or debians("chromium")
+    path = (
+        browser_of_environment()
+        or shutil.which(SHELL)
+        or installed()
+        or playwrights_own()
+        or debians(SHELL)
+        or debians("chromium")
+    )
     if not path:
         sys.stderr.write("no Chrome or Chromium found and none could be installed: set PITWALL_BROWSER to one\n")
         return 1

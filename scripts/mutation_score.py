@@ -19,9 +19,9 @@ def main() -> int:
     scores = {path: score_of(path) for path in sorted(MUTANTS.rglob("*.py.meta"))}
     for path, (killed, total) in scores.items():
         if total:
-            print(said(str(path.relative_to(MUTANTS)).removesuffix(".meta"), killed, total))
+            print(score_sentence(str(path.relative_to(MUTANTS)).removesuffix(".meta"), killed, total))
     killed, total = (sum(counts) for counts in zip(*scores.values(), strict=True))
-    print(said("all", killed, total))
+    print(score_sentence("all", killed, total))
     return 0 if killed >= total * float(sys.argv[1]) / 100 else 1
 
 
@@ -31,7 +31,7 @@ def score_of(meta: Path) -> tuple[int, int]:
     return sum(status_by_exit_code[code] in KILLED for code in codes), len(codes)
 
 
-def said(name: str, killed: int, total: int) -> str:
+def score_sentence(name: str, killed: int, total: int) -> str:
     return f"{name}: {killed} of {total} mutants killed, {killed / total:.1%}"
 
 

@@ -72,8 +72,8 @@ def recount(path: Path) -> Recount:
     return Recount(
         {name: decode_tps(class_requests) for name, class_requests in by_class.items()},
         *steady(together),
-        {name: counted(lines, class_requests) for name, class_requests in by_class.items()},
-        counted(lines, together, with_firsts=True),
+        {name: count_steps(lines, class_requests) for name, class_requests in by_class.items()},
+        count_steps(lines, together, with_firsts=True),
     )
 
 
@@ -122,7 +122,7 @@ def arrivals(request: Line) -> list[tuple[float, int]]:
     return arrivals_found
 
 
-def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = False) -> StepCounts:
+def count_steps(lines: list[Line], requests: list[Line], *, with_firsts: bool = False) -> StepCounts:
     """Return the counters read just after the segments of these requests, minus those just before.
 
     with_firsts: the step that gave a request its first token is one of its steps.

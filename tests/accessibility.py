@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page."""
+"""Faults of a page that axe-core reports."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def broken_rules(page: Page, within: str = "html", rules: Sequence[str] = RULES)
     """
     if not page.evaluate("'axe' in window"):  # it stays while the page does
         page.evaluate(AXE.read_text() + "; undefined")
-    found: list[dict[str, Any]] = []
+    fields: list[dict[str, Any]] = []
     for _ in range(TRIES):
-        found = page.evaluate(RUN, [within, list(rules)])["violations"]
-        if not found:
+        fields = page.evaluate(RUN, [within, list(rules)])["violations"]
+        if not fields:
             break
         page.wait_for_timeout(AGAIN_MS)
-    return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
+    return [f"{field['id']}: {[node['html'][:160] for node in field['nodes'][:3]]}" for field in fields]
 
 
 def broken_in_both_schemes(page: Page, within: str = "html") -> list[str]:
@@ -48,7 +48,7 @@ def broken_in_both_schemes(page: Page, within: str = "html") -> list[str]:
     told = list[str]()
     for scheme, rules in (("light", RULES), ("dark", OF_COLORS)):
         follow(page, scheme)
-        told += [f"{scheme}: {one}" for one in broken_rules(page, within, rules)]
+        told += [f"{scheme}: {broken_rule}" for broken_rule in broken_rules(page, within, rules)]
     return told
 
 
@@ -58,9 +58,9 @@ def broken_at_each_size(page: Page, sizes: Iterable[ViewportSize]) -> list[str]:
     for size in sizes:
         page.set_viewport_size(size)
         page.evaluate(TO_TOP)  # a link that is half below the head of Compare counts as too small
-        found = broken_in_both_schemes(page)
-        found += ["wider than its window"] * page.evaluate("document.documentElement.scrollWidth > innerWidth")
-        told += [f"{size['width']} pixels, {one}" for one in found]
+        broken = broken_in_both_schemes(page)
+        broken += ["wider than its window"] * page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        told += [f"{size['width']} pixels, {one}" for one in broken]
     return told
 
 

@@ -1,4 +1,4 @@
-"""What is real for every test that wants it: llama.cpp's server on a tiny model, and Chromium."""
+"""Real parts for every test that needs them: llama.cpp's server on a tiny model, and Chromium."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def certificates_are_read_once() -> Iterator[None]:
 
     def made_once(*purpose: ssl.Purpose, cafile: str | None = None, **others: Any) -> ssl.SSLContext:
         is_httpx = cafile == certifi.where() and not purpose and not others
-        return known() if is_httpx else made(*purpose, cafile=cafile, **others)
+        return known_cache() if is_httpx else made(*purpose, cafile=cafile, **others)
 
-    known = cache(lambda: made(cafile=certifi.where()))
+    known_cache = cache(lambda: made(cafile=certifi.where()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", made_once)
         yield

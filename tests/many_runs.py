@@ -74,13 +74,15 @@ def _saved(
 def _rows(run: Run, stream_tps: float) -> list[Load | Result | Event]:
     """A load at 1, 4 and 8 requests at once, and what the log says of the start."""
     at = run.ended_at or run.created_at
-    told = {"run_id": run.id, "load_id": "load", "ts": at, "definition": "pitwall"}
+    fields = {"run_id": run.id, "load_id": "load", "ts": at, "definition": "pitwall"}
     rows: list[Load | Result | Event] = [Load(run.id, "load", at, "pitwall", "ladder", params={"rungs": 3})]
     for streams in (1, 4, 8):
         there = {"point": f"{streams} at once", "concurrency": streams, "n": 8}
         each = stream_tps / streams**0.3
-        rows.append(Result(**told, **there, metric="decode_tps", statistic="median", unit="tok/s", value=each))  # type: ignore[arg-type]
-        rows.append(Result(**told, **there, metric="output_tps", statistic="mean", unit="tok/s", value=each * streams))  # type: ignore[arg-type]
-        rows.append(Result(**told, **there, metric="ttft_ms", statistic="median", unit="ms", value=80.0 * streams))  # type: ignore[arg-type]
+        rows.append(Result(**fields, **there, metric="decode_tps", statistic="median", unit="tok/s", value=each))  # type: ignore[arg-type]
+        rows.append(
+            Result(**fields, **there, metric="output_tps", statistic="mean", unit="tok/s", value=each * streams)
+        )  # type: ignore[arg-type]
+        rows.append(Result(**fields, **there, metric="ttft_ms", statistic="median", unit="ms", value=80.0 * streams))  # type: ignore[arg-type]
     fact = {"key": "kv_cache_tokens", "value": int(stream_tps * 1_000)}
     return [*rows, Event(run.id, at, "startup", "KV cache", data=fact)]

@@ -24,10 +24,10 @@ def free_ports(count: int) -> list[int]:
 def _free() -> Iterator[int]:
     """Once around, from anywhere; a port's byte in a file is locked for as long as this process lives."""
     start = randrange(PORTS.start, PORTS.stop)
-    with TAKEN.open("ab") as taken:
+    with TAKEN.open("ab") as file:
         for port in chain(range(start, PORTS.stop), range(PORTS.start, start)):
             try:
-                lockf(taken, LOCK_EX | LOCK_NB, 1, port)
+                lockf(file, LOCK_EX | LOCK_NB, 1, port)
             except OSError:  # another process of tests has it
                 continue
             if is_free(port):

@@ -151,8 +151,8 @@ def test_engines_are_named_in_their_packages_only() -> None:
 
 def test_shared_sql_names_no_engine() -> None:
     """`storage/engine_views.py` joins what the engines' own files define; comments and history aside."""
-    own = [ROOT / "storage" / "views" / "engines", ROOT / "storage" / "migrations"]
-    shared = [path for path in (ROOT / "storage").rglob("*.sql") if path.parent not in own]
+    roots = [ROOT / "storage" / "views" / "engines", ROOT / "storage" / "migrations"]
+    shared = [path for path in (ROOT / "storage").rglob("*.sql") if path.parent not in roots]
     naming = {path.name for path in shared if ENGINE_IN_SQL.search(SQL_COMMENTS.sub("", path.read_text()))}
     assert naming == set() and len(shared) > 50
 
@@ -228,15 +228,15 @@ def text_of(node: ast.Constant | ast.JoinedStr) -> str:
 def test_load_generator_has_no_data_library() -> None:
     """It runs beside the server that it measures."""
     heavy = "import sys, cli.main, workloads.process.start; print({'pyarrow', 'duckdb', 'numpy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    process = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout == "set()\n"
 
 
 def test_without_a_lake_nothing_of_it_is_loaded() -> None:
     """Its packages need not be installed; who has no lake.toml pays nothing for it."""
     code = "import sys, cli.main, service.core, web.context; print([m for m in sys.modules if 'storage.lake' in m])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
 
 
 def test_every_exception_is_in_the_tree() -> None:

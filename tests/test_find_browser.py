@@ -1,4 +1,4 @@
-"""Which browser the tests run in: the one that is named, then the shell without a window, then what is installed."""
+"""The browser of the tests: the configured one, then the shell without a window, then what is installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def program(folder: Path, name: str) -> str:
     return str(path)
 
 
-def found(capsys: pytest.CaptureFixture[str]) -> str:
+def printed_browser(capsys: pytest.CaptureFixture[str]) -> str:
     assert find_browser.main() == 0
     return capsys.readouterr().out.strip()
 
@@ -33,13 +33,13 @@ def test_browser_order_is_named_shell_whole(
     programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = program(programs, "chromium")
-    assert found(capsys) == whole
+    assert printed_browser(capsys) == whole
     shell = program(programs, "chromium-headless-shell")
-    assert found(capsys) == shell
+    assert printed_browser(capsys) == shell
     assert find_browser.installed() == whole, "what is measured for users is measured in the browser that they have"
-    named = program(programs, "another")
-    monkeypatch.setenv("PITWALL_BROWSER", named)
-    assert found(capsys) == named
+    named_program = program(programs, "another")
+    monkeypatch.setenv("PITWALL_BROWSER", named_program)
+    assert printed_browser(capsys) == named_program
 
 
 def test_existing_browser_installs_nothing(
@@ -49,5 +49,5 @@ def test_existing_browser_installs_nothing(
     (programs / "apt-get").write_text(f"#!/bin/sh\n: > {programs / 'called'}\n")
     (programs / "apt-get").chmod(0o755)
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert found(capsys) == whole
+    assert printed_browser(capsys) == whole
     assert not (programs / "called").exists()

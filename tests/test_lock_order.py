@@ -84,11 +84,11 @@ class Watch:
         self.pairs: set[tuple[str, str]] = set()
 
     def taken(self, name: str, is_let_go_elsewhere: bool) -> None:
-        held: list[str] = getattr(self.held, "names", [])
+        texts: list[str] = getattr(self.held, "names", [])
         self.seen.add(name)
-        self.pairs |= {(before, name) for before in held if before != name}
+        self.pairs |= {(before, name) for before in texts if before != name}
         if not is_let_go_elsewhere:
-            self.held.names = [*held, name]
+            self.held.names = [*texts, name]
 
     def let_go(self, name: str) -> None:
         with suppress(ValueError):
@@ -138,12 +138,12 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     watch = Watch()
 
     def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*args: Any) -> Any:
+        def watched_lock(*args: Any) -> Any:
             site = _site()
             return WatchedLock(make(*args), site, watch) if site else make(*args)
 
-        made.__init__ = make.__init__  # type: ignore[method-assign]  # BoundedSemaphore calls that of Semaphore by its name
-        return made
+        watched_lock.__init__ = make.__init__  # type: ignore[method-assign]  # BoundedSemaphore calls that of Semaphore by its name
+        return watched_lock
 
     for name in LOCK_TYPES:
         monkeypatch.setattr(threading, name, watched(getattr(threading, name)))
@@ -233,8 +233,8 @@ def people_write(store: Store) -> None:
 
 def an_agent_sends(core: Core) -> None:
     """Of a run on another machine."""
-    made = Run(id="r1", name="r", color=0, config=Config(), machine_id="head", created_at=NOW, state=RunState.RUNNING)
-    core.store.save_run(made)
+    run = Run(id="r1", name="r", color=0, config=Config(), machine_id="head", created_at=NOW, state=RunState.RUNNING)
+    core.store.save_run(run)
     assert AgentIntake(core.store, core.clock.utc).store_message("r1", message(batch(1))).number == 1
 
 

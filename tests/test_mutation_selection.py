@@ -19,10 +19,10 @@ OURS = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / 
 def selected() -> Iterator[Path]:
     left_out = [ROOT / word.partition("=")[2] for word in SELECTION if word.startswith("--ignore=")]
     for word in SELECTION:
-        named = ROOT / word
-        found = named.rglob("test_*.py") if named.is_dir() else [named]
-        kept = (one for one in found if not any(one.is_relative_to(out) for out in left_out))
-        yield from (one for one in kept if not word.startswith("--"))
+        root = ROOT / word
+        paths = root.rglob("test_*.py") if root.is_dir() else [root]
+        kept_paths = (path for path in paths if not any(path.is_relative_to(out) for out in left_out))
+        yield from (one for one in kept_paths if not word.startswith("--"))
 
 
 def imported(path: Path) -> set[str]:
@@ -32,7 +32,7 @@ def imported(path: Path) -> set[str]:
     return {
         name
         for node in nodes
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names])
     }
 
 

@@ -1,4 +1,4 @@
-"""What checks the JavaScript and what the SQL editor is bundled from are pinned, and no lock names a registry."""
+"""Packages that check the JavaScript or are bundled with the SQL editor are pinned, and no lock names a registry."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ FOLDERS = pytest.mark.parametrize("folder", [ROOT, EDITOR], ids=["checks", "edit
 def locked(folder: Path) -> dict[str, dict[str, Any]]:
     """What the lock of a folder pins, by its place."""
     packages = json.loads((folder / "package-lock.json").read_text())["packages"]
-    return {path: one for path, one in packages.items() if path}
+    return {path: package for path, package in packages.items() if path}
 
 
 @FOLDERS
 def test_packages_pinned_by_content_no_registry(folder: Path) -> None:
     packages = locked(folder)
     assert len(packages) > 10
-    assert [path for path, one in packages.items() if not one.get("integrity") or "resolved" in one] == []
+    assert [path for path, package in packages.items() if not package.get("integrity") or "resolved" in package] == []
 
 
 @FOLDERS
 def test_what_is_asked_for_is_exact(folder: Path) -> None:
-    told = json.loads((folder / "package.json").read_text())
-    asked = told.get("dependencies", {}) | told["devDependencies"]
-    assert asked == {name: locked(folder)[f"node_modules/{name}"]["version"] for name in asked}
-    assert folder == EDITOR or "dependencies" not in told, "nothing else of Node.js is shipped"
+    document = json.loads((folder / "package.json").read_text())
+    dependencies = document.get("dependencies", {}) | document["devDependencies"]
+    assert dependencies == {name: locked(folder)[f"node_modules/{name}"]["version"] for name in dependencies}
+    assert folder == EDITOR or "dependencies" not in document, "nothing else of Node.js is shipped"
 
 
 def test_served_editor_matches_local_sources() -> None:
@@ -45,6 +45,8 @@ def test_served_editor_matches_local_sources() -> None:
 
 def test_shipped_packages_have_their_licences() -> None:
     texts = (SERVED / "LICENSE.txt").read_text()
-    shipped = {path.removeprefix("node_modules/"): one for path, one in locked(EDITOR).items() if not one.get("dev")}
-    assert {one["license"] for one in shipped.values()} == {"MIT"}
-    assert [name for name, one in shipped.items() if f"{name} {one['version']}\n" not in texts] == []
+    shipped = {
+        path.removeprefix("node_modules/"): value for path, value in locked(EDITOR).items() if not value.get("dev")
+    }
+    assert {value["license"] for value in shipped.values()} == {"MIT"}
+    assert [name for name, value in shipped.items() if f"{name} {value['version']}\n" not in texts] == []

@@ -1,4 +1,4 @@
-"""What is a secret in any text, and what is none."""
+"""Secrets in any text, and words that are none."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def test_names_of_what_is_no_secret(name: str) -> None:
     ],
 )
 def test_a_secret_is_masked_by_its_name(text: str) -> None:
-    told = text.replace("{{", "{").replace("}}", "}").replace("{}", X)
-    assert X not in mask_text(told)
-    assert mask_text(told) == mask_text(mask_text(told))
-    assert mask_text(told).count(MASK) == text.count("{}")
+    actual_text = text.replace("{{", "{").replace("}}", "}").replace("{}", X)
+    assert X not in mask_text(actual_text)
+    assert mask_text(actual_text) == mask_text(mask_text(actual_text))
+    assert mask_text(actual_text).count(MASK) == text.count("{}")
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,15 @@ def test_key_without_a_digit_is_masked_by_its_name() -> None:
 
 
 def test_json_is_masked_by_the_names_in_it() -> None:
-    stated = {"AWS_SECRET_ACCESS_KEY": X, "eos_token": "</s>", "KEY": 1, "env": [f"MY_AUTH={X}"]}
-    assert mask_json(stated) == stated | {"AWS_SECRET_ACCESS_KEY": MASK, "env": [f"MY_AUTH={MASK}"]}
+    fields = {"AWS_SECRET_ACCESS_KEY": X, "eos_token": "</s>", "KEY": 1, "env": [f"MY_AUTH={X}"]}
+    assert mask_json(fields) == fields | {"AWS_SECRET_ACCESS_KEY": MASK, "env": [f"MY_AUTH={MASK}"]}
 
 
 def test_known_values_masked_but_not_placeholders() -> None:
-    known = KnownSecrets()
-    known.add(["EMPTY", "None", "short", X, X + "longer", "$REFERENCE"])
+    known_secrets = KnownSecrets()
+    known_secrets.add(["EMPTY", "None", "short", X, X + "longer", "$REFERENCE"])
     text = f"EMPTY None short a{X}longer {X} $REFERENCE"
-    assert [text[start:end] for start, end in known.spans(text)] == [X + "longer", X]
+    assert [text[start:end] for start, end in known_secrets.spans(text)] == [X + "longer", X]
     assert not is_distinctive("EMPTY") and not is_distinctive("not-needed") and is_distinctive(X)
 
 

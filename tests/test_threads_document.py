@@ -32,8 +32,8 @@ def called(node: ast.AST) -> str:
 
 def lock_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The line and the 'Class.attribute' of each that is kept in one; of another 'line N', which no document has."""
-    made = [node for node in ast.walk(tree) if called(node) in LOCK_TYPES]
-    if not made:  # in most files
+    nodes = [node for node in ast.walk(tree) if called(node) in LOCK_TYPES]
+    if not nodes:  # in most files
         return
     kept = dict[ast.AST, str]()
     for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
@@ -44,7 +44,7 @@ def lock_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for target in targets:
                 if isinstance(target, ast.Attribute):
                     kept |= dict.fromkeys(ast.walk(one), f"{owner.name}.{target.attr}")
-    for node in made:
+    for node in nodes:
         yield node.lineno, kept.get(node, f"line {node.lineno}")  # type: ignore[attr-defined]
 
 
@@ -57,13 +57,13 @@ def threads_in(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        given = {word.arg: word.value for word in node.keywords}
+        values_by_arg = {word.arg: word.value for word in node.keywords}
         if called(node) == "Thread":
-            name = template(given.get("name"))
+            name = template(values_by_arg.get("name"))
             if name != "<>":  # given from outside
                 yield name or f"line {node.lineno}"
         elif called(node) == "ThreadPoolExecutor":
-            name = template(given.get("thread_name_prefix"))
+            name = template(values_by_arg.get("thread_name_prefix"))
             yield f"{name}_*" if name else f"line {node.lineno}"
         elif called(node) in NAMED_FROM_OUTSIDE:
             yield template(node.args[NAMED_FROM_OUTSIDE[called(node)]])
@@ -75,7 +75,7 @@ def template(name: ast.expr | None) -> str:
     if isinstance(name, ast.Constant):
         return str(name.value)
     parts = name.values if isinstance(name, ast.JoinedStr) else [name]
-    return "".join(str(one.value) if isinstance(one, ast.Constant) else "<>" for one in parts)
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "<>" for part in parts)
 
 
 def rows_of(title: str) -> list[set[str]]:
@@ -85,11 +85,11 @@ def rows_of(title: str) -> list[set[str]]:
     return [set(re.findall(r"`([^`]+)`", row)) for row in rows]
 
 
-def told(*titles: str) -> set[str]:
+def names_in_document(*titles: str) -> set[str]:
     return {re.sub(r"<[^>]*>", "<>", name) for title in titles for row in rows_of(title) for name in row}
 
 
-def found(look: object) -> dict[str, set[str]]:
+def names_in_product(look: object) -> dict[str, set[str]]:
     return {
         str(path.relative_to(ROOT)): names
         for path in product_files()
@@ -100,8 +100,8 @@ def found(look: object) -> dict[str, set[str]]:
 @pytest.mark.parametrize("look", [locks_in, threads_in])
 def test_the_document_has_every_one_and_no_other(look: object) -> None:
     is_lock = look is locks_in
-    tables = told(LOCKS if is_lock else OURS, OTHERS)
+    tables = names_in_document(LOCKS if is_lock else OURS, OTHERS)
     in_tables = {name for name in tables if ("." in name) == is_lock and not name.endswith(".json") and "/" not in name}
-    in_code = found(look)
+    in_code = names_in_product(look)
     assert {path: names - in_tables for path, names in in_code.items() if names - in_tables} == {}
     assert in_tables - set().union(*in_code.values()) == set()

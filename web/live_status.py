@@ -23,10 +23,14 @@ LIVE_STATES = tuple(state for state in RunState if state.is_live)
 def show_live_status() -> None:
     """Show how many runs are live, queued and recently failed; nothing if there are none."""
     runs = runs_of_status(services().store)
-    oldest = utc_now() - FAILED_SHOWN  # an idle store has no change by which a cached answer would end
-    failed = [run for run in runs.failed if run.ended_at and run.ended_at > oldest]
     with st.container(key="live-status"):
-        st.html(status_html(runs.live, len(runs.queued), failed))
+        st.html(status_html(runs.live, len(runs.queued), recent_failures(runs.failed)))
+
+
+def recent_failures(failed: Sequence[Run]) -> list[Run]:
+    """Return those of the failed runs that are news; an imported log is not, and may have no time of its own."""
+    oldest = utc_now() - FAILED_SHOWN  # an idle store has no change by which a cached answer would end
+    return [run for run in failed if run.kind != "imported" and run.ended_at and run.ended_at > oldest]
 
 
 class StatusRuns(NamedTuple):

@@ -71,8 +71,11 @@ class LoadRecord:
 
     @property
     def unsent(self) -> int | None:
-        """Number of planned measured requests that have not ended; None if the plan is unknown."""
-        if self.plan is None or self.plan.planned_requests is None:
+        """Number of planned measured requests that have not ended; None if the plan, or what became of it, is unknown.
+
+        A tool's file may have totals and no request.
+        """
+        if self.plan is None or self.plan.planned_requests is None or (self.plan.source_name and not self.requests):
             return None
         return max(0, self.plan.planned_requests - len(self.measured))
 

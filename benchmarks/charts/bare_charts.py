@@ -97,8 +97,8 @@ def compare(browser: Browser, pitwall: Pitwall, run_ids: list[str], turns: int) 
             for name, opening in openings.items():
                 taken_s[name].append(opening())
     for name, values in taken_s.items():
-        each = ", ".join(f"{value:.1f}" for value in values)
-        print(f"{name}: median {statistics.median(values):.1f} s ({each})")
+        text = ", ".join(f"{value:.1f}" for value in values)
+        print(f"{name}: median {statistics.median(values):.1f} s ({text})")
 
 
 def main() -> int:

@@ -191,10 +191,10 @@ def main() -> int:
     return 0
 
 
-def _contexts(browser: Browser, url: str, ours: Checkout) -> dict[str, tuple[str, Callable[[], BrowserContext]]]:
+def _contexts(browser: Browser, url: str, checkout: Checkout) -> dict[str, tuple[str, Callable[[], BrowserContext]]]:
     return {
         "bare app": (url, lambda: browser.new_context(viewport=DESKTOP)),  # type: ignore[arg-type]
-        "Pitwall": (ours.pitwall.url, lambda: signed_in(browser, ours.pitwall, viewport=DESKTOP)),
+        "Pitwall": (checkout.pitwall.url, lambda: signed_in(browser, checkout.pitwall, viewport=DESKTOP)),
     }
 
 

@@ -1,4 +1,4 @@
-"""What is read of a day of runs of which nothing is cached, for Live and its charts, in two checkouts by turns.
+"""The first reading of a day of uncached runs, for Live and its charts, in two checkouts by turns.
 
     python -m benchmarks.charts.first_reading [--other PATH] [--runs 8] [--turns 3]
 

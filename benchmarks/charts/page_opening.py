@@ -117,12 +117,12 @@ def filled_checkout(name: str, root: Path, folder: Path) -> Checkout:
     """Fill a store with this checkout's own code, and start its Pitwall."""
     folder.mkdir()
     python = str(root / ".venv" / "bin" / "python")
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-c", SEED, str(folder / "data")], cwd=root, capture_output=True, text=True, check=True
     )
     pitwall = Pitwall(folder / "data", free_ports(1)[0], root=root, command=(python, str(root / "pitwall"), "run"))
     pitwall.start()
-    return Checkout(name, root, pitwall, done.stdout.split())
+    return Checkout(name, root, pitwall, process.stdout.split())
 
 
 def visited(browser: Browser, checkout: Checkout, page_name: str, viewport: Mapping[str, int], shows: bool) -> Visit:
@@ -146,13 +146,13 @@ def _visit(context: BrowserContext, checkout: Checkout, page_name: str, shows: b
     page.wait_for_function("() => window.seen?.usable", timeout=PATIENCE_MS)
     metrics = {metric["name"]: metric["value"] for metric in cdp.send("Performance.getMetrics")["metrics"]}
     page.wait_for_timeout(REST_MS)
-    seen: dict[str, Any] = page.evaluate("window.seen")
+    fields: dict[str, Any] = page.evaluate("window.seen")
     if shows:
-        print(page_name, checkout.name, *seen["moved"], sep="\n  ", file=sys.stderr)
+        print(page_name, checkout.name, *fields["moved"], sep="\n  ", file=sys.stderr)
     server_ms, received = (checkout.cpu_s - cpu_s) * 1e3, sum(sizes) / 1e6
-    text_ms = min(seen.get("text") or seen["usable"], seen["usable"])  # a canvas has no text to be found
+    text_ms = min(fields.get("text") or fields["usable"], fields["usable"])  # a canvas has no text to be found
     return Visit(
-        page.evaluate(PAINTED), text_ms, seen["usable"], seen["shift"], received, len(sizes), server_ms,
+        page.evaluate(PAINTED), text_ms, fields["usable"], fields["shift"], received, len(sizes), server_ms,
         metrics["ThreadTime"] * 1e3,
     )  # fmt: skip
 
@@ -171,7 +171,7 @@ def print_table(checkouts: Sequence[Checkout], width: int) -> None:
                 f"| {row.server_cpu_ms:,.0f} ms | {row.page_cpu_ms:,.0f} ms |"
             )
         if len(rows) > 1:
-            ratios = [f"{ours / theirs:.2f}" if theirs else "" for ours, theirs in zip(*rows, strict=True)]
+            ratios = [f"{row / theirs:.2f}" if theirs else "" for row, theirs in zip(*rows, strict=True)]
             print(f"| | ratio | {' | '.join([*ratios[:3], '', *ratios[4:]])} |")
 
 

@@ -94,8 +94,8 @@ def _losses(rng: np.random.Generator, conversations: int, loss: float, correlati
 def _two_depths(rng: np.random.Generator, base: float, losses: list[float]) -> list[SuiteCheck]:
     return [
         SuiteCheck("r", "l", NOW, "s", str(case), "whole", bool(rng.random() < share), None, {}, depth, repeat)
-        for repeat, lost in enumerate(losses)
-        for depth, share in ((DEPTHS[0], base), (DEPTHS[1], base * (1 - lost)))
+        for repeat, loss in enumerate(losses)
+        for depth, share in ((DEPTHS[0], base), (DEPTHS[1], base * (1 - loss)))
         for case in range(CASES)
     ]
 

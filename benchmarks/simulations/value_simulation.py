@@ -112,19 +112,19 @@ def _after(text: Text, is_easy: bool, rng: random.Random) -> bool:
 
 
 @cache
-def counted(text: Text, k: int) -> tuple[DraftCounts, ...]:
+def draft_counts(text: Text, k: int) -> tuple[DraftCounts, ...]:
     """Return the counts of this many servers."""
     rng = random.Random(f"{SEED} {text} {k}")
     return tuple(count(text, k, TOKENS, rng) for _ in range(SERVERS))
 
 
 def true_log_speed(cell: Cell, k: int) -> float:
-    return fmean(math.log(server.tokens_per_step / cell.cost(k)) for server in counted(cell.text, k))
+    return fmean(math.log(server.tokens_per_step / cell.cost(k)) for server in draft_counts(cell.text, k))
 
 
 def start(cell: Cell, k: int, rng: random.Random) -> MeasuredK:
     """Simulate one server start."""
-    server = rng.choice(counted(cell.text, k))
+    server = rng.choice(draft_counts(cell.text, k))
     speed = math.log(server.tokens_per_step / cell.cost(k)) + rng.gauss(0.0, cell.sd)
     return MeasuredK(str(k), k, speed, (server.shares,))
 

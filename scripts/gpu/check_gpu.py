@@ -27,7 +27,7 @@ from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config
 from launcher.checks.launch_request import LaunchRequest
-from scripts.gpu.gpu_demands import Demand, demand_table, demands, shown, table
+from scripts.gpu.gpu_demands import Demand, demand_table, demands, formatted_bytes, table
 from scripts.gpu.gpu_stretches import Stretch, refusals, stretches
 from scripts.gpu.make_gpu_models import make
 from scripts.gpu.smi_reader import read_back, reading
@@ -143,7 +143,9 @@ def of_quantized(data: Path, about: str, answer: Mapping[str, Any], arms: Mappin
     ]
     counted, ratio = speeds[1] / speeds[0], answer["ratio"]
     is_near = ratio is not None and abs(ratio / counted - 1) <= SAME_RATIO
-    yield Demand(about, "decode_tps: ratio", shown(ratio), shown(counted), f"{SAME_RATIO:.0%}", is_near)
+    yield Demand(
+        about, "decode_tps: ratio", formatted_bytes(ratio), formatted_bytes(counted), f"{SAME_RATIO:.0%}", is_near
+    )
     for class_part in answer["parts"]:
         names = [factor["name"] for factor in class_part["factors"]]
         product = middle_product(class_part["factors"])
@@ -152,8 +154,8 @@ def of_quantized(data: Path, about: str, answer: Mapping[str, Any], arms: Mappin
         yield Demand(
             about,
             f"{class_part['name']}: {title}",
-            shown(product),
-            shown(class_part["ratio"]),
+            formatted_bytes(product),
+            formatted_bytes(class_part["ratio"]),
             f"{SAME_RATIO:.0%}",
             is_met,
         )
@@ -197,7 +199,11 @@ def run_table(data: Path, measured: Sequence[Stretch]) -> str:
             load_conditions.energy_j,
         )
         rows.append(
-            [stretch.name, *map(shown, (*numbers, stretch.tokens_per_j)), f"0x{load_conditions.throttle_bits or 0:x}"]
+            [
+                stretch.name,
+                *map(formatted_bytes, (*numbers, stretch.tokens_per_j)),
+                f"0x{load_conditions.throttle_bits or 0:x}",
+            ]
         )
     return table(head, rows)
 

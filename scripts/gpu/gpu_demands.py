@@ -148,23 +148,30 @@ def at(read: Reading, second: float) -> float:
 
 
 def near(
-    about: str, what: str, pitwall_value: float | None, smi_value: float | None, most: tuple[float, bool]
+    about: str, text: str, pitwall_value: float | None, smi_value: float | None, most: tuple[float, bool]
 ) -> tuple[float, Demand]:
     """Compare two numbers with a tolerance; if the other reader has none, Pitwall must have none either."""
     limit, is_share = most
-    limit_text = f"{limit:.1%}" if is_share else shown(limit)
+    limit_text = f"{limit:.1%}" if is_share else formatted_bytes(limit)
     if pitwall_value is None or smi_value is None:
         return 0.0, Demand(
-            about, what, shown(pitwall_value), shown(smi_value), limit_text, pitwall_value is None and smi_value is None
+            about,
+            text,
+            formatted_bytes(pitwall_value),
+            formatted_bytes(smi_value),
+            limit_text,
+            pitwall_value is None and smi_value is None,
         )
     apart = abs(pitwall_value - smi_value) / (abs(smi_value) or 1.0) if is_share else abs(pitwall_value - smi_value)
-    return apart / limit, Demand(about, what, shown(pitwall_value), shown(smi_value), limit_text, apart <= limit)
+    return apart / limit, Demand(
+        about, text, formatted_bytes(pitwall_value), formatted_bytes(smi_value), limit_text, apart <= limit
+    )
 
 
-def equal(about: str, what: str, pitwall_values: set[str], smi_values: set[str]) -> tuple[float, Demand]:
+def equal(about: str, text: str, pitwall_values: set[str], smi_values: set[str]) -> tuple[float, Demand]:
     return 0.0, Demand(
         about,
-        what,
+        text,
         ", ".join(sorted(pitwall_values)),
         ", ".join(sorted(smi_values)),
         "equal",
@@ -177,7 +184,7 @@ def mean(values: Iterable[float | None]) -> float | None:
     return fmean(known_values) if known_values else None
 
 
-def shown(number: float | None) -> str:
+def formatted_bytes(number: float | None) -> str:
     if number is None:
         return "not told"
     return f"{number / MIB:.0f} MiB" if number >= MIB else f"{number:.4g}"

@@ -69,13 +69,13 @@ def words(process: psutil.Process) -> str:
 def raylet(node: int) -> Victim:
     """Return the raylet of this node; they are started in order."""
 
-    def found(directory: Path) -> psutil.Process | None:
+    def server_process(directory: Path) -> psutil.Process | None:
         of_run = [
             process for process in processes_of(directory) if words(process).partition(" ")[0].endswith("/raylet")
         ]
         return sorted(of_run, key=lambda process: process.create_time())[node]
 
-    return found
+    return server_process
 
 
 def driver(directory: Path) -> psutil.Process | None:

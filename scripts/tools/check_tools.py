@@ -27,10 +27,10 @@ from scripts.tools.tool_demands import (
     LoadCounts,
     ReportedAggregates,
     answers_of,
-    counted,
+    count_load,
     missed,
+    number_text,
     share,
-    shown,
     table,
     truth_of,
 )
@@ -150,7 +150,7 @@ def against_paced(flags: argparse.Namespace, installed: dict[str, Path], folder:
                 -len(load.requests) :
             ]
             truth = truth_of(answered, STREAMS)
-            counts = counted(load.requests, sum(answer["tokens"] for answer in answered), STREAMS)
+            counts = count_load(load.requests, sum(answer["tokens"] for answer in answered), STREAMS)
             failed = [f"{client}: {request['error_kind']}" for request in load.requests if request["error_kind"]]
             late = [] if load.steps > 2 or client == OURS else [f"{client}: no progress was read"]
             unmet += missed(client, counts, truth) + failed + late
@@ -168,11 +168,11 @@ def row_of(
 ) -> list[str]:
     name, version = (OURS, "this one") if client == OURS else (TOOLS[client].title, TOOLS[client].version)
     return [
-        name, load.version or version, str(counts.requests), shown(counts.tps), shown(truth.tps),
-        share(counts.tps, truth.tps), shown(counts.ttft_ms), shown(truth.ttft_ms),
-        f"{counts.ttft_ms - truth.ttft_ms:+.1f} ms", shown(counts.mean_ttft_ms), shown(truth.mean_ttft_ms),
-        shown(counts.wall_tps), shown(truth.wall_tps), shown(reported.tps),
-        shown(reported.ttft_ms), WHY[client],
+        name, load.version or version, str(counts.requests), number_text(counts.tps), number_text(truth.tps),
+        share(counts.tps, truth.tps), number_text(counts.ttft_ms), number_text(truth.ttft_ms),
+        f"{counts.ttft_ms - truth.ttft_ms:+.1f} ms", number_text(counts.mean_ttft_ms), number_text(truth.mean_ttft_ms),
+        number_text(counts.wall_tps), number_text(truth.wall_tps), number_text(reported.tps),
+        number_text(reported.ttft_ms), WHY[client],
     ]  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def _on_real(
         unmet.append(
             f"{client}: llama.cpp counts {token_count} tokens, of which {tokens} are measured: more than a warm-up"
         )
-    counts = counted(ended, tokens, streams)
+    counts = count_load(ended, tokens, streams)
     prompt = (predicted(url, "prompt_tokens_total") - asked_before) / (token_count / OUTPUT)
     return RealEngineLoad(counts.tps, counts.ttft_ms, prompt)
 
@@ -239,11 +239,12 @@ def pair_row(tool: str, pairs: list[tuple[RealEngineLoad, RealEngineLoad]]) -> l
 
     tps, ttft = [t.tps / o.tps for o, t in pairs], [t.ttft_ms / o.ttft_ms for o, t in pairs]
     return [
-        TOOLS[tool].title, str(len(pairs)), shown(mean([t.tps for _, t in pairs])),
-        shown(mean([o.tps for o, _ in pairs])), ratio_words(tps),
-        shown(mean([t.prompt_tokens for _, t in pairs]), 0), shown(mean([o.prompt_tokens for o, _ in pairs]), 0),
-        shown(mean([t.ttft_ms for _, t in pairs])),
-        shown(mean([o.ttft_ms for o, _ in pairs])), ratio_words(ttft),
+        TOOLS[tool].title, str(len(pairs)), number_text(mean([t.tps for _, t in pairs])),
+        number_text(mean([o.tps for o, _ in pairs])), ratio_words(tps),
+        number_text(mean([t.prompt_tokens for _, t in pairs]), 0),
+        number_text(mean([o.prompt_tokens for o, _ in pairs]), 0),
+        number_text(mean([t.ttft_ms for _, t in pairs])),
+        number_text(mean([o.ttft_ms for o, _ in pairs])), ratio_words(ttft),
     ]  # fmt: skip
 
 

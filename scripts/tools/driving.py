@@ -94,12 +94,12 @@ class LoadDriver:
         """Wait for the rows of Pitwall's own loads, which the collector brings in steps."""
         request_count = params.get("requests")
 
-        def found() -> list[dict[str, Any]]:
+        def request_rows() -> list[dict[str, Any]]:
             return self.rows(REQUESTS, self._run.id, load_id)
 
         if request_count:
-            wait_until(lambda: len(found()) >= int(str(request_count)), "requests are missing in the store")
-        return found()
+            wait_until(lambda: len(request_rows()) >= int(str(request_count)), "requests are missing in the store")
+        return request_rows()
 
     def mean_of(self, load_id: str, metric: str) -> float | None:
         """Return the mean from the load's own results."""

@@ -31,7 +31,7 @@ class ReportedAggregates(NamedTuple):
     ttft_ms: float | None
 
 
-def counted(rows: Sequence[Mapping[str, Any]], tokens: int, streams: int) -> LoadCounts:
+def count_load(rows: Sequence[Mapping[str, Any]], tokens: int, streams: int) -> LoadCounts:
     """Count by the client's request times; `tokens` are the server's for all of them."""
     busy_s = sum(row["total_ms"] for row in rows) / 1e3 / streams
     has_times = not any("sent_at" in (row["extra"] or "") for row in rows)  # the importer says where they are not known
@@ -77,7 +77,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def shown(number: float | None, digits: int = 1) -> str:
+def number_text(number: float | None, digits: int = 1) -> str:
     return "not told" if number is None else f"{number:,.{digits}f}"
 
 

@@ -209,12 +209,12 @@ def only_row(table: pa.Table) -> dict[str, object]:
 
 def table_of(readings: Sequence[Reading]) -> str:
     head = ["source", "definition", "tok/s", "tokens per step", "acceptance length", "acceptance rate"]
-    rows = [[r.source, r.definition, *(shown(number) for number in r[2:])] for r in readings]
+    rows = [[r.source, r.definition, *(formatted_number(number) for number in r[2:])] for r in readings]
     lines = [" | ".join(cells) for cells in [head, ["---"] * len(head), *rows]]
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def shown(number: float | None) -> str:
+def formatted_number(number: float | None) -> str:
     return "not known" if number is None else f"{number:.4g}"
 
 

@@ -98,8 +98,8 @@ def kill(supervisor: Supervisor, store: Store, request: LaunchRequest, victim: s
     if not process or victim == "supervisor":
         supervisor.stop(run.id)
     wait_until(lambda: state_of(store, run).is_final, 3 * GONE_WITHIN_S, "the run did not end")
-    gone_after_s, left = time.monotonic() - began, sum(map(is_living, family))
-    return Outcome(victim, len(family), held_gib, gone_after_s, left, words_of(store, run)) if process else None
+    gone_after_s, total = time.monotonic() - began, sum(map(is_living, family))
+    return Outcome(victim, len(family), held_gib, gone_after_s, total, words_of(store, run)) if process else None
 
 
 def state_of(store: Store, run: Run) -> RunState:

@@ -168,13 +168,13 @@ def protocols(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:
     before = counters(url)
     rows = measured_requests(on, on.put("session", {**SESSION, "endpoint": endpoint, "seed": len(endpoint)}))
     after = counters(url)
-    for title, metric, stated in (
+    for title, metric, prompt_tokens in (
         ("prompt tokens", "vllm:prompt_tokens_total", [row["prompt_tokens"] for row in rows]),
         ("answer tokens", "vllm:generation_tokens_total", [row["completion_tokens"] for row in rows]),
         ("cached tokens", "vllm:prefix_cache_hits_total", [row["extra"].get("cached_prompt_tokens") for row in rows]),
     ):
-        counted, total = after[metric] - before[metric], sum(value or 0 for value in stated)
-        yield Demand(f"session, {endpoint}", f"the server counts the same {title}", f"{counted:.0f}, {stated}",
+        counted, total = after[metric] - before[metric], sum(value or 0 for value in prompt_tokens)
+        yield Demand(f"session, {endpoint}", f"the server counts the same {title}", f"{counted:.0f}, {prompt_tokens}",
                      counted == total > 0)  # fmt: skip
 
 

@@ -123,8 +123,8 @@ def table(demands: Sequence[Demand]) -> str:
         [
             d.about,
             d.what,
-            shown(d.ours),
-            shown(d.counted),
+            formatted_number(d.ours),
+            formatted_number(d.counted),
             f"{d.apart:.2%}",
             f"{d.most:.1%}",
             "left open" if d.is_open else "yes" if d.is_met else "NO",
@@ -134,5 +134,5 @@ def table(demands: Sequence[Demand]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
-def shown(number: float | None) -> str:
+def formatted_number(number: float | None) -> str:
     return "not told" if number is None else f"{number:.4g}"

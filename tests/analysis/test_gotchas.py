@@ -49,15 +49,15 @@ def test_flag_matches_with_its_stated_value(words: list[str], flag: str, has: bo
 
 
 def test_a_failure_of_the_same_cause_and_flag() -> None:
-    kept = [gotcha(cause=CAUSE), gotcha(flag="--enforce-eager"), gotcha(cause=CAUSE, flag="--enforce-eager")]
-    assert gotchas_of_failure(kept, config("--enforce-eager"), ALIKE) == kept
-    assert gotchas_of_failure(kept, config(), ALIKE) == kept[:1]
-    assert gotchas_of_failure(kept, config("--enforce-eager"), "another cause") == kept[1:2]
-    assert gotchas_of_failure(kept, config("--enforce-eager").model_copy(update={"engine": "sglang"}), ALIKE) == []
+    gotchas = [gotcha(cause=CAUSE), gotcha(flag="--enforce-eager"), gotcha(cause=CAUSE, flag="--enforce-eager")]
+    assert gotchas_of_failure(gotchas, config("--enforce-eager"), ALIKE) == gotchas
+    assert gotchas_of_failure(gotchas, config(), ALIKE) == gotchas[:1]
+    assert gotchas_of_failure(gotchas, config("--enforce-eager"), "another cause") == gotchas[1:2]
+    assert gotchas_of_failure(gotchas, config("--enforce-eager").model_copy(update={"engine": "sglang"}), ALIKE) == []
 
 
 def test_command_with_flag_regardless_of_cause() -> None:
-    kept = [gotcha(cause=CAUSE), gotcha(cause=CAUSE, flag="--enforce-eager"), gotcha(flag="A=1")]
-    assert gotchas_of_command(kept, config("--enforce-eager")) == kept[1:2]
-    assert gotchas_of_command(kept, config(env={"A": "1"})) == kept[2:]
+    gotchas = [gotcha(cause=CAUSE), gotcha(cause=CAUSE, flag="--enforce-eager"), gotcha(flag="A=1")]
+    assert gotchas_of_command(gotchas, config("--enforce-eager")) == gotchas[1:2]
+    assert gotchas_of_command(gotchas, config(env={"A": "1"})) == gotchas[2:]
     assert searchable_words(config(env={"A": "1"}))[-1] == "A=1"

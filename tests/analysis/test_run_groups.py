@@ -30,12 +30,15 @@ def test_runs_on_one_process_average_to_a_start() -> None:
 
 def test_unknown_values_are_counted_and_last() -> None:
     groups = group_runs({"a": ["x"], "b": ["y"], "c": ["y"]}, {"b": 5.0, "c": None}, ALONE)
-    assert [(one.key, one.values, one.starts, one.unknown) for one in groups] == [("y", (5.0,), 2, 1), ("x", (), 1, 1)]
+    assert [(group.key, group.values, group.starts, group.unknown) for group in groups] == [
+        ("y", (5.0,), 2, 1),
+        ("x", (), 1, 1),
+    ]
 
 
 def test_a_run_is_in_each_of_its_groups() -> None:
     groups = group_runs({"a": ["x", "y"]}, {"a": 1.0}, ALONE)
-    assert [one.run_ids for one in groups] == [("a",), ("a",)]
+    assert [group.run_ids for group in groups] == [("a",), ("a",)]
 
 
 def test_several_points_of_a_run_count_once() -> None:
@@ -47,7 +50,7 @@ def test_several_points_of_a_run_count_once() -> None:
     (mark,) = mean_marks(points, lambda one: one.x, lambda one: "arm", ALONE, is_x_averaged=False)
     assert (mark.x, mark.y, mark.starts, mark.run_ids) == (1, pytest.approx(100.0), 2, ("a", "b"))
     assert mark.y_interval is None and mark.x_interval is None, "two starts that are alike tell no spread"
-    assert [one.y for one in single_marks(points)] == [10.0, 1000.0, 100.0]
+    assert [single_mark.y for single_mark in single_marks(points)] == [10.0, 1000.0, 100.0]
 
 
 def test_an_averaged_x_has_an_interval_too() -> None:

@@ -25,11 +25,11 @@ def start(name: str, served: ServerSetup, times: float, day: int) -> RunFacts:
 def test_versions_use_own_starts_oldest_first() -> None:
     before, after = start("b", OLD, 1.0, 5), start("a", NEW, 1.2, 6)
     earlier = [start("older", replace(OLD, engine_version="0.31.0"), 0.5, 1), start("b0", OLD, 1.0, 2)]
-    told = starts_by_version([before, after, *earlier], [before, after], DECODE)
-    assert [(one.version, len(one.values)) for one in told] == [("0.31.0", 1), ("0.32.0", 2), ("0.33.0", 1)]
-    oldest, middle, newest = (one.values[0] for one in told)
+    starts = starts_by_version([before, after, *earlier], [before, after], DECODE)
+    assert [(start.version, len(start.values)) for start in starts] == [("0.31.0", 1), ("0.32.0", 2), ("0.33.0", 1)]
+    oldest, middle, newest = (start.values[0] for start in starts)
     assert (middle / oldest, newest / middle) == (pytest.approx(2.0), pytest.approx(1.2))
-    assert told[1].first_at == T0 + timedelta(days=2)
+    assert starts[1].first_at == T0 + timedelta(days=2)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_versions_use_own_starts_oldest_first() -> None:
     ids=["another flag", "another machine", "another GPU", "no command is known"],
 )
 def test_differences_beyond_version_are_left_out(other: ServerSetup) -> None:
-    mine, theirs = start("b", OLD, 1.0, 5), start("x", other, 3.0, 1)
-    assert not is_same_but_for_version(theirs, mine) and not is_same_but_for_version(mine, theirs)
-    assert [len(one.values) for one in starts_by_version([mine, theirs], [mine], DECODE)] == [1]
+    mine, facts = start("b", OLD, 1.0, 5), start("x", other, 3.0, 1)
+    assert not is_same_but_for_version(facts, mine) and not is_same_but_for_version(mine, facts)
+    assert [len(start.values) for start in starts_by_version([mine, facts], [mine], DECODE)] == [1]
 
 
 def test_the_image_of_a_container_is_its_version() -> None:
@@ -53,12 +53,12 @@ def test_the_image_of_a_container_is_its_version() -> None:
         words = ("docker", "run", f"vllm/vllm-openai:{tag}", "--model", "org/model")
         return replace(SERVED, engine_version=None, image=f"vllm/vllm-openai:{tag}@sha256:{tag}", command=words)
 
-    mine, theirs = start("b", of("v2"), 1.0, 5), start("x", of("v1"), 1.0, 1)
-    told = [one.version for one in starts_by_version([mine, theirs], [mine], DECODE)]
-    assert told == ["vllm/vllm-openai:v1@sha256:v1", "vllm/vllm-openai:v2@sha256:v2"]
+    mine, facts = start("b", of("v2"), 1.0, 5), start("x", of("v1"), 1.0, 1)
+    versions = [start.version for start in starts_by_version([mine, facts], [mine], DECODE)]
+    assert versions == ["vllm/vllm-openai:v1@sha256:v1", "vllm/vllm-openai:v2@sha256:v2"]
 
 
 def test_unknown_version_noted_other_load_omitted() -> None:
     mine = start("b", replace(OLD, engine_version=None), 1.0, 5)
     ladder = run("x", load(streams(4), workload="ladder"), served=OLD, began_at=T0)
-    assert [one.version for one in starts_by_version([mine, ladder], [mine], DECODE)] == [None]
+    assert [start.version for start in starts_by_version([mine, ladder], [mine], DECODE)] == [None]

@@ -49,10 +49,10 @@ def wait_for(holds: Callable[[], object]) -> None:
 
 
 def test_help_lists_commands_and_exit_statuses(environ: dict[str, str], tmp_path: Path) -> None:
-    said = pitwall("--help", environ=environ, cwd=tmp_path)
-    assert said.returncode == 0
-    assert all(f"\n    {name} " in said.stdout for name in COMMANDS)
-    assert "exit status:" in said.stdout and "a load whose server was never reached" in said.stdout
+    actual_pitwall = pitwall("--help", environ=environ, cwd=tmp_path)
+    assert actual_pitwall.returncode == 0
+    assert all(f"\n    {name} " in actual_pitwall.stdout for name in COMMANDS)
+    assert "exit status:" in actual_pitwall.stdout and "a load whose server was never reached" in actual_pitwall.stdout
     document = (ROOT / "docs/command-line.md").read_text()
     assert all(f"`{name}" in document for name in COMMANDS), "docs/command-line.md tells each"
 
@@ -60,8 +60,8 @@ def test_help_lists_commands_and_exit_statuses(environ: dict[str, str], tmp_path
 def options_of(command: argparse.ArgumentParser) -> set[str]:
     """The long options of a command and of those within it."""
     inner = [action for action in command._actions if isinstance(action, argparse._SubParsersAction)]
-    own = {word for action in command._actions for word in action.option_strings if word.startswith("--")}
-    return own.union(*(options_of(one) for action in inner for one in action.choices.values()))
+    words = {word for action in command._actions for word in action.option_strings if word.startswith("--")}
+    return words.union(*(options_of(choice) for action in inner for choice in action.choices.values()))
 
 
 def test_the_document_names_every_option() -> None:
@@ -73,12 +73,12 @@ def test_the_document_names_every_option() -> None:
 def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
-    said = capsys.readouterr()
-    assert (ended.value.code, said.err) == (0, "") and said.out.startswith("usage: ./pitwall " + name)
+    output = capsys.readouterr()
+    assert (ended.value.code, output.err) == (0, "") and output.out.startswith("usage: ./pitwall " + name)
 
 
 @pytest.mark.parametrize(
-    ("done", "needed", "not_needed"),
+    ("text", "needed", "not_needed"),
     [
         ("parser()", "cli.machines.shim", {"asyncio", "pydantic", "httpx"}),
         ("main(['shim', 'list'])", "launcher.remote.remote_shim", {"httpx", "rich", "duckdb", "numpy", "streamlit"}),
@@ -86,16 +86,16 @@ def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 def test_command_does_not_load_other_libraries(
-    done: str, needed: str, not_needed: set[str], environ: dict[str, str]
+    text: str, needed: str, not_needed: set[str], environ: dict[str, str]
 ) -> None:
     """A launch by ssh is several processes on the far machine, each of which pays for what it imports.
 
     And a first value given to DuckDB or Arrow would import pandas, which takes longer than most commands.
     """
-    script = f"import sys; from cli.main import main, parser; {done}; print(*sys.modules, sep='\\n')"
-    said = subprocess.run([sys.executable, "-c", script], env=environ, cwd=ROOT, capture_output=True, text=True)
-    modules = set(said.stdout.splitlines())
-    assert needed in modules, said.stderr
+    script = f"import sys; from cli.main import main, parser; {text}; print(*sys.modules, sep='\\n')"
+    process = subprocess.run([sys.executable, "-c", script], env=environ, cwd=ROOT, capture_output=True, text=True)
+    modules = set(process.stdout.splitlines())
+    assert needed in modules, process.stderr
     assert modules & not_needed == set()
 
 
@@ -103,8 +103,8 @@ def test_works_from_any_folder_and_through_a_link(environ: dict[str, str], tmp_p
     (tmp_path / "here.log").write_bytes(LOG.read_bytes())
     link = tmp_path / "pw"
     link.symlink_to(PITWALL)
-    done = subprocess.run([link, "parse", "here.log"], cwd=tmp_path, env=environ, capture_output=True, text=True)
-    assert json.loads(done.stdout)["engine"] == "vllm"
+    process = subprocess.run([link, "parse", "here.log"], cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert json.loads(process.stdout)["engine"] == "vllm"
 
 
 @pytest.mark.parametrize(
@@ -142,24 +142,29 @@ def test_a_mistake_is_a_sentence_and_a_status(
 
 def test_a_pipe_without_end_is_read_up_to_a_limit(environ: dict[str, str]) -> None:
     with Path("/dev/zero").open("rb") as endless:
-        done = subprocess.run([PITWALL, "explain", "-"], env=environ, stdin=endless, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "Standard input is larger than the limit of 1 MiB.\n")
+        process = subprocess.run([PITWALL, "explain", "-"], env=environ, stdin=endless, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (1, "Standard input is larger than the limit of 1 MiB.\n")
 
 
 def test_occupied_port_is_reported_before_start(environ: dict[str, str], tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        taking = environ | {"PITWALL_PORT": str(taken.getsockname()[1])}
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", 0))
+        taken_socket.listen()
+        taking = environ | {"PITWALL_PORT": str(taken_socket.getsockname()[1])}
         done = pitwall("run", environ=taking, cwd=tmp_path)
     assert done.returncode == 1
     assert "is in use" in done.stderr and "Choose another with PITWALL_PORT" in done.stderr
 
 
 def test_a_program_reads_json(environ: dict[str, str], tmp_path: Path) -> None:
-    taken = pitwall("import", "--json", str(LOG), str(ROOT / "Makefile"), environ=environ, cwd=tmp_path)
-    log, other = (json.loads(line) for line in taken.stdout.splitlines())
-    assert (taken.returncode, log["state"], other["state"], other["run_ids"]) == (1, "done", "refused", [])
+    taken_pitwall = pitwall("import", "--json", str(LOG), str(ROOT / "Makefile"), environ=environ, cwd=tmp_path)
+    log, other_document = (json.loads(line) for line in taken_pitwall.stdout.splitlines())
+    assert (taken_pitwall.returncode, log["state"], other_document["state"], other_document["run_ids"]) == (
+        1,
+        "done",
+        "refused",
+        [],
+    )
     checked = json.loads(pitwall("check", "--json", environ=environ, cwd=tmp_path).stdout)
     assert checked["rows"]["runs"] == 1
     exported = pitwall("export", log["run_ids"][0], "-o", "run.pitwall.zip", "--json", environ=environ, cwd=tmp_path)

@@ -97,9 +97,9 @@ def test_command_hands_the_store_over_and_has_its_outcome(
 ) -> None:
     begin_start(pitwall, command).join(PATIENCE_S)
     out, errors = command.communicate(timeout=PATIENCE_S)
-    told = json.loads(out)
-    assert (command.returncode, told["state"]) == (0, "done"), errors
-    assert told["text"].startswith("server.log was imported as the run"), told
+    document = json.loads(out)
+    assert (command.returncode, document["state"]) == (0, "done"), errors
+    assert document["text"].startswith("server.log was imported as the run"), document
     assert errors == "Pitwall starts: it takes the store over, and completes what this command waits for.\n"
     wait_until(pitwall.is_up, PATIENCE_S)
     expect_stored_once(pitwall, log[1])

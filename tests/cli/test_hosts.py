@@ -67,9 +67,9 @@ def test_a_host_that_does_not_answer_is_not_added(box: Box, tmp_path: Path) -> N
 
 def test_a_machine_says_what_it_lacks(box: Box) -> None:
     config = request_for().config.model_copy(update={"argv": ("gone-server",), "model": "/gone/model.gguf"})
-    told = check_on_host(box.host, config, Needs(gpu_count=99))
-    assert any("gone-server was not found on the PATH" in one for one in told.lacks)
-    assert any("GPU" in one for one in told.lacks)
+    check = check_on_host(box.host, config, Needs(gpu_count=99))
+    assert any("gone-server was not found on the PATH" in lack for lack in check.lacks)
+    assert any("GPU" in lack for lack in check.lacks)
 
 
 def test_over_there_servers_are_listed_and_ended(box: Box, tmp_path: Path) -> None:
@@ -97,6 +97,6 @@ def test_an_order_that_is_none_is_refused(tmp_path: Path) -> None:
     environ = os.environ | {"PITWALL_DATA": str(tmp_path)}
     for order in ("", "{}\n", '{"order": "stop", "run_id": "../../x", "grace_s": 1}\n', "[" * 1000 + "\n"):
         argv = [ROOT / "pitwall", "shim", "-"]
-        done = subprocess.run(argv, env=environ, input=order, capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("pitwall-shim 1\n") and "has a different version" in done.stdout
+        process = subprocess.run(argv, env=environ, input=order, capture_output=True, text=True, check=True)
+        assert process.stdout.startswith("pitwall-shim 1\n") and "has a different version" in process.stdout
     assert list(tmp_path.iterdir()) == []

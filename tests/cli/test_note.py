@@ -81,18 +81,18 @@ def note(settings: Settings, *words: str, text: bytes = b"") -> Done:
 def note_beside(settings: Settings, *words: str) -> Done:
     """The command in a process of its own: DuckDB's lock holds between processes."""
     environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}
-    done = subprocess.run([ROOT / "pitwall", "note", *words], env=environ, capture_output=True, timeout=PATIENCE_S)
-    return Done(done.returncode, done.stdout, done.stderr)
+    process = subprocess.run([ROOT / "pitwall", "note", *words], env=environ, capture_output=True, timeout=PATIENCE_S)
+    return Done(process.returncode, process.stdout, process.stderr)
 
 
 def test_command_owns_the_store_without_pitwall(store: Store, settings: Settings) -> None:
     store.close()
     words = ["r1", "--text", "-", "--tag", "fp8", "--tag", "night", "--star", "--verdict", "coding=4", "--json"]
     done = note(settings, *words, text=f"**Good**, with HF_TOKEN={SECRET}".encode())
-    said = json.loads(done.stdout)
-    assert (done.returncode, done.stderr, said["state"], said["note"]["version"]) == (0, b"", "done", 1)
+    document = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, document["state"], document["note"]["version"]) == (0, b"", "done", 1)
     read = json.loads(note(settings, "r1", "--json").stdout)["note"]
-    assert read == said["note"]
+    assert read == document["note"]
     assert (read["tags"], read["is_starred"], read["coding"]) == (["fp8", "night"], True, 4)
     assert read["text"] == "**Good**, with HF_TOKEN=<secret>"
     assert b"Coding 4/5" in note(settings, "r1").stdout
@@ -168,8 +168,8 @@ def test_killed_command_loses_and_doubles_nothing(store: Store, settings: Settin
         watched = threading.Timer(PATIENCE_S, command.kill)
         watched.start()
         folder = inbox_folder(settings.data_dir)
-        known = {path.name for path in folder.glob("*")}
-        while command.poll() is None and not {path.name for path in folder.glob("*.json")} - known:
+        names = {path.name for path in folder.glob("*")}
+        while command.poll() is None and not {path.name for path in folder.glob("*.json")} - names:
             time.sleep(0.01)
         time.sleep(delay_s)
         command.send_signal(signal.SIGKILL)
@@ -179,8 +179,8 @@ def test_killed_command_loses_and_doubles_nothing(store: Store, settings: Settin
     with opened(settings) as again:
         versions = note_versions(again, ["r1"])
         audit = [one.detail for one in again.audit(100)]
-    assert [one.tags[-1] for one in versions] == ["t0", "t1", "t2", "last"]
-    assert sorted(audit) == sorted(", ".join(one.tags) for one in versions), "the audit tells each once"
+    assert [version.tags[-1] for version in versions] == ["t0", "t1", "t2", "last"]
+    assert sorted(audit) == sorted(", ".join(version.tags) for version in versions), "the audit tells each once"
 
 
 def test_pitwall_killed_before_reply_stores_once(store: Store) -> None:

@@ -11,5 +11,5 @@ NOW = "print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
 
 def test_the_soft_limit_is_lifted_to_the_hard_one() -> None:
     command = ["prlimit", "--nofile=200:400", sys.executable, "-c", RAISED + NOW]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert told.split() == ["200", "400", "400", "400"]
+    stdout = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert stdout.split() == ["200", "400", "400", "400"]

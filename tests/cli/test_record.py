@@ -70,8 +70,8 @@ def test_what_passes_through_is_a_load_of_the_run(
     samples = [one.sample for one in placed]
     assert [type(sample) for sample in samples[:3]] == [Load, RequestRecord, LoadPhase]
     assert (samples[1].run_id, samples[1].completion_tokens) == ("r1", 5)
-    (kept,) = folder.glob("recorded-*.jsonl")
-    assert kept.stat().st_mode & 0o777 == 0o600 and b'"hi"' in kept.read_bytes()
+    (path,) = folder.glob("recorded-*.jsonl")
+    assert path.stat().st_mode & 0o777 == 0o600 and b'"hi"' in path.read_bytes()
 
 
 def test_it_ends_when_its_time_is_over(environ: dict[str, str], tmp_path: Path) -> None:  # noqa: F811

@@ -43,18 +43,18 @@ def test_causes_come_first_and_each_turn_has_a_line(capsys: pytest.CaptureFixtur
 @pytest.mark.usefixtures("recorded")
 def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sessions", "r", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    (cause,) = told["causes"]
+    document = json.loads(capsys.readouterr().out)
+    (cause,) = document["causes"]
     assert (cause["cause"], cause["tokens"], cause["money"], cause["joules"]) == ("content", 900, None, None)
-    assert [turn["miss"] and turn["miss"]["tokens"] for turn in told["turns"]] == [None, 900]
+    assert [turn["miss"] and turn["miss"]["tokens"] for turn in document["turns"]] == [None, 900]
 
 
 @pytest.mark.usefixtures("recorded")
 def test_shape_is_written_for_a_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "shape.jsonl"
     assert main(["sessions", "r", "--shape", str(file)]) == 0
-    said = "2 requests of 1 session, 2,200 prompt tokens, of which the server computed 2,100."
-    assert capsys.readouterr().out == f"{file}: {said}\n"
+    text = "2 requests of 1 session, 2,200 prompt tokens, of which the server computed 2,100."
+    assert capsys.readouterr().out == f"{file}: {text}\n"
     assert [r.prompt_tokens for r in read_shape(str(file), 10).requests] == [1000, 1200]
     assert main(["sessions", "r", "--shape", str(file)]) == 1
     assert capsys.readouterr().err == f"{file} exists.\n"

@@ -1,4 +1,4 @@
-"""What a shell does to the lists of other Pitwalls and of hosts is in the store's audit, once, with who did it."""
+"""Changes from a shell to the lists of Pitwalls and hosts stand in the store's audit once, with their author."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ def test_hosts_of_a_shell_are_in_the_audit(store: Store, tmp_path: Path) -> None
 def test_unwritable_store_gets_the_entry_later(store: Store, tmp_path: Path) -> None:
     book = HostBook(tmp_path / "hosts.json")
     book.add(Host(label="gpu-box", target="me@gpu-box"), ME)
-    asked: list[str] = []
+    texts: list[str] = []
 
     def refuse(entries: Iterable[AuditEntry]) -> Future[None]:
         raise StoreError("The disk is full.")
 
     def next_one(record: object) -> None:
-        asked.append("next")
+        texts.append("next")
 
     async def once() -> None:
         task = asyncio.create_task(keep_recording([book.record_audit, next_one], refuse))
-        while not asked:
+        while not texts:
             await asyncio.sleep(0.01)
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -27,9 +27,9 @@ class KeptBatches:
 
     def __call__(self, batch: Batch) -> Future[None]:
         self.batches.append(batch)
-        done: Future[None] = Future()
-        done.set_result(None)
-        return done
+        future: Future[None] = Future()
+        future.set_result(None)
+        return future
 
     def of(self, kind: type[S]) -> list[S]:
         return [s for batch in self.batches for s in batch.samples if isinstance(s, kind)]
@@ -53,8 +53,8 @@ def kept() -> KeptBatches:
 @pytest.fixture
 def make_run() -> Callable[..., Run]:
     def make(engine: str = "llamacpp", **fields: Any) -> Run:
-        given = {"id": "r1", "name": "r1", "color": 0, "machine_id": "here", "state": RunState.RUNNING} | fields
-        return Run(config=Config(engine=engine), created_at=datetime(2026, 11, 20, tzinfo=UTC), **given)
+        given_fields = {"id": "r1", "name": "r1", "color": 0, "machine_id": "here", "state": RunState.RUNNING} | fields
+        return Run(config=Config(engine=engine), created_at=datetime(2026, 11, 20, tzinfo=UTC), **given_fields)
 
     return make
 

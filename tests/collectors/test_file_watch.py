@@ -56,22 +56,22 @@ def waker() -> Iterator[FileWaker]:
 
 
 def test_hanging_mount_blocks_no_other_watches(mount: Mount, waker: FileWaker, tmp_path: Path) -> None:
-    stuck, other = Sleeper(), Sleeper()
+    stuck, other_sleeper = Sleeper(), Sleeper()
     waiting = threading.Thread(target=waker.follow, args=(stuck, [mount.folder / "server.log"]), daemon=True)
     waiting.start()
     assert mount.is_asked.wait(PATIENCE_S)
     (tmp_path / "sound").mkdir()
 
     def follow_and_leave() -> None:
-        waker.follow(other, [tmp_path / "sound/server.log"])
+        waker.follow(other_sleeper, [tmp_path / "sound/server.log"])
         (tmp_path / "sound/server.log").touch()
-        assert other.woken.wait(PATIENCE_S)
-        waker.drop(other)
+        assert other_sleeper.woken.wait(PATIENCE_S)
+        waker.drop(other_sleeper)
 
     free = threading.Thread(target=follow_and_leave, daemon=True)
     free.start()
     free.join(PATIENCE_S)
-    assert not free.is_alive() and other.woken.is_set()
+    assert not free.is_alive() and other_sleeper.woken.is_set()
     mount.answers.set()
     waiting.join(PATIENCE_S)
     (mount.folder / "server.log").touch()

@@ -43,7 +43,7 @@ def samples(collector: GpuCollector, run: Run) -> list[GpuSample]:
     return [s for batch in collector.collect(run) for s in batch.samples if isinstance(s, GpuSample)]
 
 
-def own(make_run: Callable[..., Run], **fields: Any) -> Run:
+def own_run(make_run: Callable[..., Run], **fields: Any) -> Run:
     return make_run(pid=os.getpid(), pid_birth_s=process_start_s(os.getpid()), **fields)
 
 
@@ -58,28 +58,28 @@ def test_run_keeps_the_gpus_of_its_processes(make_run: Callable[..., Run]) -> No
     collector = GpuCollector("here", RecordedProvider(ticks), clock=Clock(mono_s=lambda: seconds[0]))
     seen = []
     for _ in ticks:
-        seen.append([(s.gpu_index, s.process_memory_bytes) for s in samples(collector, own(make_run))])
+        seen.append([(s.gpu_index, s.process_memory_bytes) for s in samples(collector, own_run(make_run))])
         seconds[0] += 1
     assert seen == [[(0, None), (1, None)], [(1, 7)], [(1, None)]]
 
 
 def test_unknown_process_memory_has_its_reason(make_run: Callable[..., Run]) -> None:
-    def why(given: GpuReading, run: Run) -> str:
-        (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), run)
+    def why(gpu_reading: GpuReading, run: Run) -> str:
+        (sample,) = samples(GpuCollector("here", RecordedProvider([[gpu_reading]])), run)
         assert sample.process_memory_bytes is None
         return sample.unknown["process_memory_bytes"]
 
     assert why(reading(0, {1: 5}), make_run()) == "the run's processes are not known"
-    assert why(reading(0, {1: 5}), own(make_run)) == "none of the run's processes is visible on this GPU"
-    assert why(reading(0, {os.getpid(): None}), own(make_run)) == "the driver does not report it by process"
-    assert why(reading(0, None), own(make_run)) == "the driver does not list processes"
+    assert why(reading(0, {1: 5}), own_run(make_run)) == "none of the run's processes is visible on this GPU"
+    assert why(reading(0, {os.getpid(): None}), own_run(make_run)) == "the driver does not report it by process"
+    assert why(reading(0, None), own_run(make_run)) == "the driver does not list processes"
 
 
 def test_foreign_gpu_use_is_apart_from_the_run(make_run: Callable[..., Run]) -> None:
     me = os.getpid()
 
-    def only(given: GpuReading) -> GpuSample:
-        (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), own(make_run))
+    def only(gpu_reading: GpuReading) -> GpuSample:
+        (sample,) = samples(GpuCollector("here", RecordedProvider([[gpu_reading]])), own_run(make_run))
         return sample
 
     both = reading(0, {me: 7, 1: 5, 2: 6})
@@ -113,7 +113,7 @@ def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "stated"),
+    ("fields", "texts"),
     [
         ({"gpus": "device=0,2"}, {"0", "2"}),
         ({"gpus": '"device=1"'}, {"1"}),
@@ -126,8 +126,8 @@ def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
         ({}, set()),
     ],
 )
-def test_the_gpus_a_config_names(fields: dict[str, Any], stated: set[str]) -> None:
-    assert stated_gpus(Config(**fields)) == stated
+def test_the_gpus_a_config_names(fields: dict[str, Any], texts: set[str]) -> None:
+    assert stated_gpus(Config(**fields)) == texts
 
 
 def test_named_gpus_replace_unseen_processes(make_run: Callable[..., Run]) -> None:

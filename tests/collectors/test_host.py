@@ -63,9 +63,9 @@ def start() -> Iterator[Callable[..., psutil.Process]]:
 
 def sample(collector: HostCollector, run: Run) -> HostSample:
     (batch,) = collector.collect(run)
-    (found,) = batch.samples
-    assert isinstance(found, HostSample)
-    return found
+    (sample,) = batch.samples
+    assert isinstance(sample, HostSample)
+    return sample
 
 
 def run_of(process: psutil.Process, make_run: Callable[..., Run]) -> Run:
@@ -227,9 +227,9 @@ def test_kernel_without_wait_data_is_reported(
         crowd.read([7], 1.0)
     monkeypatch.setattr(ThreadTimes, "read", partial(ThreadTimes.read, ThreadTimes(tmp_path / "without")))
     ticks = HostCollector("here").collect(run_of(start(BUSY), make_run))
-    (told,) = next(ticks).samples
-    assert isinstance(told, HostSample) and told.runnable_wait_seconds_total is None
-    assert told.unknown["runnable_wait_seconds_total"] == NO_SCHEDSTAT and told.cpu_seconds_total is not None
+    (sample,) = next(ticks).samples
+    assert isinstance(sample, HostSample) and sample.runnable_wait_seconds_total is None
+    assert sample.unknown["runnable_wait_seconds_total"] == NO_SCHEDSTAT and sample.cpu_seconds_total is not None
     with pytest.raises(IncompleteError, match=NO_SCHEDSTAT):
         next(ticks)
 
@@ -261,8 +261,8 @@ def test_limit_of_group_or_parent_throttles(tmp_path: Path) -> None:
 
 
 def test_version_1_tells_in_nanoseconds(tmp_path: Path) -> None:
-    told = {"cpu,cpuacct/box": "nr_periods 5\nnr_throttled 2\nthrottled_time 1500000000\n"}
-    groups = fake_groups(tmp_path, V1 + V2, "4:memory:/box\n2:cpu,cpuacct:/box\n0::/\n", told)
+    fields = {"cpu,cpuacct/box": "nr_periods 5\nnr_throttled 2\nthrottled_time 1500000000\n"}
+    groups = fake_groups(tmp_path, V1 + V2, "4:memory:/box\n2:cpu,cpuacct:/box\n0::/\n", fields)
     assert groups.read([7]) == (1.5, 2)
 
 

@@ -41,19 +41,19 @@ class Scripted(Collector):
 
 @pytest.fixture
 def loops() -> Iterator[Callable[..., CollectorLoop]]:
-    made: list[CollectorLoop] = []
+    collector_loops: list[CollectorLoop] = []
 
     def make(*args: Any, **kwargs: Any) -> CollectorLoop:
-        made.append(CollectorLoop(*args, update_every_s=0.02, **kwargs))
-        made[-1].start()
-        return made[-1]
+        collector_loops.append(CollectorLoop(*args, update_every_s=0.02, **kwargs))
+        collector_loops[-1].start()
+        return collector_loops[-1]
 
     yield make
-    for loop in made:
+    for loop in collector_loops:
         loop.stop(1.0)
 
 
-def said(kept: Any, kind: str) -> list[str]:
+def event_texts(kept: Any, kind: str) -> list[str]:
     return [e.text for e in kept.of(Event) if e.kind == kind]
 
 
@@ -65,22 +65,22 @@ def test_one_that_fails_or_hangs_stops_no_other(loops: Any, kept: Any, make_run:
     assert stuck.ticks == 1
     assert loop.stop(0.3) == ["stuck"]
     never.set()
-    (told,) = said(kept, "collector")
-    assert "ZeroDivisionError" in told, "once, though it failed each tick"
+    (text,) = event_texts(kept, "collector")
+    assert "ZeroDivisionError" in text, "once, though it failed each tick"
 
 
 def test_stuck_store_does_not_delay_a_runs_end(make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """The word about a collector that hangs is given without the lock that Stop needs."""
     monkeypatch.setattr("collectors.loop.HANG_S", 0.0)
-    never, told = threading.Event(), threading.Event()
+    never, event = threading.Event(), threading.Event()
 
     def sink(batch: Batch) -> None:
-        told.set()
+        event.set()
         never.wait()
 
     loop = CollectorLoop(sink, lambda: [make_run()], [Scripted("stuck", lambda: [never.wait()])], update_every_s=0.01)
     loop.start()
-    assert told.wait(60)
+    assert event.wait(60)
     ending = threading.Thread(target=loop.end, args=(make_run(),), daemon=True)
     ending.start()
     ending.join(60)
@@ -103,7 +103,7 @@ def test_health_kept_on_change_and_each_minute(kept: Any, make_run: Callable[...
         seconds[0] += step
     health = [(h.ok, h.error) for h in kept.of(CollectorHealth)]
     assert health == [(True, None), (False, "gone"), (True, None)]
-    assert said(kept, "outage") == ["gone", "x answers again after 2 s"]
+    assert event_texts(kept, "outage") == ["gone", "x answers again after 2 s"]
     worker.collector._act = lambda: None  # type: ignore[attr-defined]
     seconds[0] += 61
     worker._tick(worker.collector.collect)
@@ -112,16 +112,16 @@ def test_health_kept_on_change_and_each_minute(kept: Any, make_run: Callable[...
 
 @pytest.mark.parametrize("state", [RunState.STOPPING, RunState.FAILED])
 def test_server_stopped_in_outage_stays_silent(kept: Any, make_run: Callable[..., Run], state: RunState) -> None:
-    def gone() -> None:
+    def raise_outage() -> None:
         raise OutageError("gone")
 
-    collector = Scripted("x", gone)
+    collector = Scripted("x", raise_outage)
     worker = Worker(collector, make_run(), kept, Clock())
     worker._tick(collector.collect)
     collector._act = lambda: None  # silence is to be expected of it now, and is no outage
     worker.update(make_run(state=state))
     worker._tick(collector.collect)
-    assert said(kept, "outage") == ["gone"]
+    assert event_texts(kept, "outage") == ["gone"]
     assert [h.ok for h in kept.of(CollectorHealth)] == [False]
 
 
@@ -134,11 +134,11 @@ def test_unavailability_is_said_once_then_retried(loops: Any, kept: Any, make_ru
 
     collector = Scripted("gpu", act)
     loops(kept, lambda: runs, [collector])
-    kept.wait_for(lambda: said(kept, "collector"))
+    kept.wait_for(lambda: event_texts(kept, "collector"))
     assert collector.ticks == 1, "its next tick is a minute away"
     runs[0] = make_run(pid=1)
-    kept.wait_for(lambda: said(kept, "sample"))
-    assert said(kept, "collector") == ["no NVIDIA driver on this machine"]
+    kept.wait_for(lambda: event_texts(kept, "sample"))
+    assert event_texts(kept, "collector") == ["no NVIDIA driver on this machine"]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -160,22 +160,22 @@ def test_refused_samples_are_collected_again(
     collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position)
     worker = Worker(collector, make_run(), sink, Clock())
     worker._tick(collector.collect)
-    assert said(kept, "collector") == ["the store rejected a batch: disk full"]
-    assert said(kept, "warning") == []
+    assert event_texts(kept, "collector") == ["the store rejected a batch: disk full"]
+    assert event_texts(kept, "warning") == []
     refusing[0] = False
     worker._tick(collector.collect)
-    assert len(said(kept, "warning")) == 2, "both lines, once"
-    assert [text.partition(" after ")[0] for text in said(kept, "collector")[1:]] == ["log answers again"]
+    assert len(event_texts(kept, "warning")) == 2, "both lines, once"
+    assert [text.partition(" after ")[0] for text in event_texts(kept, "collector")[1:]] == ["log answers again"]
 
 
 def test_failing_run_list_keeps_the_loop_alive(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     calls = iter([RuntimeError("store busy"), [make_run()]])
 
     def live() -> list[Run]:
-        given = next(calls, [make_run()])
-        if isinstance(given, Exception):
-            raise given
-        return given
+        given_calls = next(calls, [make_run()])
+        if isinstance(given_calls, Exception):
+            raise given_calls
+        return given_calls
 
     collector = Scripted("x")
     loops(kept, live, [collector])
@@ -188,10 +188,10 @@ def test_hanging_collector_is_reported_once(loops: Any, kept: Any, make_run: Cal
     loops(kept, lambda: [make_run()], [stuck], clock=Clock(mono_s=lambda: seconds[0]))
     kept.wait_for(lambda: stuck.ticks)
     seconds[0] = 31.0
-    kept.wait_for(lambda: said(kept, "collector"))
+    kept.wait_for(lambda: event_texts(kept, "collector"))
     released.set()
-    kept.wait_for(lambda: len(said(kept, "collector")) == 2)
-    assert said(kept, "collector") == ["stuck: no answer for 31 s", "stuck answers again after 31 s"]
+    kept.wait_for(lambda: len(event_texts(kept, "collector")) == 2)
+    assert event_texts(kept, "collector") == ["stuck: no answer for 31 s", "stuck answers again after 31 s"]
     assert [h.ok for h in kept.of(CollectorHealth)] == [False, True]
 
 
@@ -205,7 +205,7 @@ def test_new_file_brings_the_turn_forward(tmp_path: Path, loops: Any, kept: Any,
         draft = tmp_path / "draft"
         draft.write_bytes(b"not a record\n")
         draft.replace(log)
-        return said(kept, "warning")
+        return event_texts(kept, "warning")
 
     kept.wait_for(write_and_look)
 
@@ -220,23 +220,23 @@ class Endless(Scripted):
 
 
 def test_only_the_excessive_collector_waits(loops: Any, kept: Any, make_run: Any) -> None:
-    taken: list[Future[None]] = []
+    rows: list[Future[None]] = []
     takes_all = threading.Event()
 
     def sink(batch: Batch) -> Any:
         if getattr(batch.samples[0], "text", "") != "greedy":
             return kept(batch)
-        taken.append(Future())
+        rows.append(Future())
         if takes_all.is_set():
-            taken[-1].set_result(None)
-        return taken[-1]
+            rows[-1].set_result(None)
+        return rows[-1]
 
     greedy, modest = Endless("greedy"), Scripted("modest")
     loop = loops(sink, lambda: [make_run()], [greedy, modest])
     kept.wait_for(lambda: greedy.ticks > MAX_UNCOMMITTED and modest.ticks > 5)
     assert greedy.ticks == MAX_UNCOMMITTED + 1
     takes_all.set()
-    for future in list(taken):
+    for future in list(rows):
         future.set_result(None)
     kept.wait_for(lambda: greedy.ticks > MAX_UNCOMMITTED + 10)
     assert loop.stop(10.0) == []

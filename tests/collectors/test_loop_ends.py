@@ -1,4 +1,4 @@
-"""What the loop does at the end of a run: its last ticks, once, also after Pitwall was away."""
+"""The loop at the end of a run: its last ticks, once, also after Pitwall was away."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from collectors.base import OutageError
 from domain import Run
-from tests.collectors.test_loop import Scripted, said
+from tests.collectors.test_loop import Scripted, event_texts
 from tests.collectors.test_loop import loops as loops
 
 
@@ -20,7 +20,7 @@ def test_a_run_that_ends_gets_its_last_turns_once(loops: Any, kept: Any, make_ru
     kept.wait_for(lambda: collector.ticks > 1)
     ended = make_run(state="finished")
     assert loop.finish(ended)
-    assert said(kept, "last") == ["x finished"]
+    assert event_texts(kept, "last") == ["x finished"]
     assert loop.finish(ended) and loop.finish(ended)
     runs.clear()
     time.sleep(0.1)
@@ -33,7 +33,7 @@ def test_no_longer_live_run_is_finished(loops: Any, kept: Any, make_run: Callabl
     loops(kept, lambda: list(runs), [collector])
     kept.wait_for(lambda: collector.ticks)
     runs.clear()
-    kept.wait_for(lambda: said(kept, "last"))
+    kept.wait_for(lambda: event_texts(kept, "last"))
 
 
 def test_run_ended_during_absence_is_taken_in(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
@@ -42,7 +42,7 @@ def test_run_ended_during_absence_is_taken_in(loops: Any, kept: Any, make_run: C
     loop.end(make_run(state="failed"))
     loop.end(make_run(state="failed"))
     assert loop.finish(make_run(state="failed"))
-    assert (collector.ticks, said(kept, "last")) == (0, ["x failed"])
+    assert (collector.ticks, event_texts(kept, "last")) == (0, ["x failed"])
 
 
 def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
@@ -58,9 +58,9 @@ def test_final_outage_is_not_called_over(loops: Any, kept: Any, make_run: Callab
         raise OutageError("gone")
 
     loop = loops(kept, lambda: [make_run()], [Scripted("x", act)])
-    kept.wait_for(lambda: said(kept, "outage"))
+    kept.wait_for(lambda: event_texts(kept, "outage"))
     assert loop.finish(make_run())
-    assert said(kept, "outage") == ["gone"]
+    assert event_texts(kept, "outage") == ["gone"]
 
 
 def test_next_samples_are_those_of_a_tick_that_begins_later(
@@ -74,7 +74,7 @@ def test_next_samples_are_those_of_a_tick_that_begins_later(
 
     slow, failing = Scripted("slow", goes_on.wait), Scripted("failing", fail)
     loop = loops(kept, lambda: [make_run()], [slow, failing, Scripted("stuck", never.wait)])
-    kept.wait_for(lambda: slow.ticks == 1 and said(kept, "outage"))
+    kept.wait_for(lambda: slow.ticks == 1 and event_texts(kept, "outage"))
     has_samples = loop.next_samples(make_run().id)
     assert has_samples
     assert not has_samples(), "the tick in progress has begun before"

@@ -83,8 +83,8 @@ class FakeDriver:
 
         return call
 
-    def _fields(self, _: Any, wanted: list[int]) -> list[Any]:
-        code, value = self.fields.get(wanted[0], (pynvml.NVML_ERROR_NOT_SUPPORTED, 0))
+    def _fields(self, _: Any, numbers: list[int]) -> list[Any]:
+        code, value = self.fields.get(numbers[0], (pynvml.NVML_ERROR_NOT_SUPPORTED, 0))
         return [SimpleNamespace(nvmlReturn=code, value=SimpleNamespace(uiVal=value))]
 
 
@@ -181,9 +181,9 @@ def test_lost_driver_is_an_outage_and_reopened(driver: FakeDriver, where: str) -
 
 
 def test_the_probe_says_who_the_gpus_are(driver: FakeDriver) -> None:
-    found = NvmlProvider().probe()
-    assert (found.driver_version, found.cuda_version) == ("580.1", "13.1")
-    (gpu,) = found.gpus
+    probe = NvmlProvider().probe()
+    assert (probe.driver_version, probe.cuda_version) == ("580.1", "13.1")
+    (gpu,) = probe.gpus
     assert (gpu["name"], gpu["pci_bus_id"], gpu["ecc"], gpu["power_from"]) == (
         "NVIDIA H200",
         "0000:01:00.0",

@@ -40,9 +40,9 @@ def hostile() -> Iterator[HostileServer]:
 def test_impossible_number_is_unknown_alone(value: float, why: str) -> None:
     sample = CounterSample("r", NOW, 1.0, "vllm.counter", generation_tokens_total=value, requests_running=2.0)
     batch, refused = without_impossible(Batch((sample,)))
-    (kept,) = batch.samples
-    assert isinstance(kept, CounterSample)
-    assert (kept.generation_tokens_total, kept.requests_running) == (None, 2.0)
+    (kept_sample,) = batch.samples
+    assert isinstance(kept_sample, CounterSample)
+    assert (kept_sample.generation_tokens_total, kept_sample.requests_running) == (None, 2.0)
     assert refused == {("generation_tokens_total", why)}
 
 

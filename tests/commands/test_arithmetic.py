@@ -41,14 +41,14 @@ def test_what_is_not_known_has_no_result(expression: str) -> None:
 
 
 def test_a_flag_whose_value_is_computed() -> None:
-    told = explain(
+    explanation = explain(
         "LEN=${LEN:-4096}\nN=2\nMAX=$((LEN * N))\nvllm serve o/m --max-model-len $MAX --port $((8000 + R))\n"
     )
-    assert told.config and (told.config.max_model_len, told.config.port) == (8192, None)
-    assert "$((8000 + R))" in told.unresolved
+    assert explanation.config and (explanation.config.max_model_len, explanation.config.port) == (8192, None)
+    assert "$((8000 + R))" in explanation.unresolved
 
 
 def test_a_computed_value_depends_on_the_conditions_of_its_names() -> None:
-    told = explain('N=2\nif [ "$BIG" ]; then N=4; fi\nvllm serve o/m --max-model-len $((4096 * N))\n')
-    assert told.config and told.config.max_model_len == 8192
-    assert any("4 if" in warning for warning in told.warnings)
+    explanation = explain('N=2\nif [ "$BIG" ]; then N=4; fi\nvllm serve o/m --max-model-len $((4096 * N))\n')
+    assert explanation.config and explanation.config.max_model_len == 8192
+    assert any("4 if" in warning for warning in explanation.warnings)

@@ -24,10 +24,10 @@ WORDS = [
 
 @pytest.mark.parametrize("word", WORDS)
 def test_braces_read_as_in_bash(word: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", f'set -f; printf "%s\\0" start {word}'], capture_output=True, text=True, check=True
     )
-    assert [one.text for one in BraceExpander().expand(split_words(f"start {word}"))] == done.stdout.split("\0")[:-1]
+    assert [one.text for one in BraceExpander().expand(split_words(f"start {word}"))] == process.stdout.split("\0")[:-1]
 
 
 def test_reference_is_no_brace_and_stays_per_word() -> None:
@@ -39,17 +39,27 @@ def test_reference_is_no_brace_and_stays_per_word() -> None:
 
 
 def test_the_words_of_a_server_are_written_out() -> None:
-    told = explain("llama-server -m /m/a.gguf --lora {a,b}.bin --port 8{0,}1")
-    assert told.config and told.refused is None
-    assert told.config.argv == ("llama-server", "-m", "/m/a.gguf", "--lora", "a.bin", "b.bin", "--port", "801", "81")
+    explanation = explain("llama-server -m /m/a.gguf --lora {a,b}.bin --port 8{0,}1")
+    assert explanation.config and explanation.refused is None
+    assert explanation.config.argv == (
+        "llama-server",
+        "-m",
+        "/m/a.gguf",
+        "--lora",
+        "a.bin",
+        "b.bin",
+        "--port",
+        "801",
+        "81",
+    )
     through = explain('ARGS=(--lora {a,b})\nvllm serve org/m "${ARGS[@]}"').config
     assert through and through.argv[-3:] == ("--lora", "a", "b")
 
 
 def test_a_manifest_knows_no_braces() -> None:
     text = "services:\n  llm:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model org/{a,b}\n"
-    told = explain(text).config
-    assert told and told.model == "org/{a,b}"
+    config = explain(text).config
+    assert config and config.model == "org/{a,b}"
 
 
 HOSTILE = [
@@ -67,9 +77,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("word", HOSTILE, ids=lambda word: word[:30])
 def test_oversized_braces_are_refused_with_place(word: str) -> None:
-    told = explain(f"# a comment\nvllm serve org/m --lora-modules {word}")
-    assert told.refused and told.refused.startswith("Line 2: The braces in ") and told.config
-    assert len(told.refused) < 200
+    explanation = explain(f"# a comment\nvllm serve org/m --lora-modules {word}")
+    assert explanation.refused and explanation.refused.startswith("Line 2: The braces in ") and explanation.config
+    assert len(explanation.refused) < 200
 
 
 @pytest.mark.parametrize(
@@ -87,8 +97,8 @@ def test_the_bounds_are_of_the_whole_paste() -> None:
         braces.expand(split_words("{1..3000}"))
     assert BraceExpander().words_left == MOST_WORDS and BraceExpander().characters_left == MOST_CHARACTERS
     many = "\n".join(["ls {1..5000}"] * 2000)
-    told = explain(f"{many}\nvllm serve org/m")
-    assert told.config and told.refused is None, "braces of other commands hinder nobody"
+    explanation = explain(f"{many}\nvllm serve org/m")
+    assert explanation.config and explanation.refused is None, "braces of other commands hinder nobody"
 
 
 PATTERNS = [

@@ -28,10 +28,10 @@ def cases(folder: str | None) -> list[Path]:
 @pytest.mark.parametrize("path", cases(FOLDER), ids=lambda p: p.stem)
 def test_real_pastes_read_as_by_a_person(path: Path) -> None:
     case = json.loads(path.read_text())
-    got: dict[str, Any] = explain(case["command"]).as_json()
-    stated = {key: value for key, value in got.items() if key not in NOT_SCORED and value not in EMPTY}
+    fields: dict[str, Any] = explain(case["command"]).as_json()
+    values_by_key = {key: value for key, value in fields.items() if key not in NOT_SCORED and value not in EMPTY}
     expected = {key: value for key, value in case["expected"].items() if value not in EMPTY}
-    assert stated == expected | OF_WRITTEN_FILES.get(path.stem, {})
+    assert values_by_key == expected | OF_WRITTEN_FILES.get(path.stem, {})
 
 
 @pytest.mark.skipif(not FOLDER, reason="PITWALL_COMMANDS is not set: the real pastes are not at hand")

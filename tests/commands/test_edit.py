@@ -24,7 +24,7 @@ def read(paste: str) -> Config:
 
 
 @pytest.mark.parametrize(
-    ("paste", "update", "gone", "new"),
+    ("paste", "update", "texts", "new"),
     [
         (SERVE, {"max_model_len": 8192}, ["16K"], ["8192"]),
         (SERVE, {"quantization": None}, ["-q", "modelopt"], []),
@@ -44,17 +44,17 @@ def read(paste: str) -> Config:
         ),
     ],
 )
-def test_only_what_changed_is_said_anew(paste: str, update: dict[str, Any], gone: list[str], new: list[str]) -> None:
+def test_only_what_changed_is_said_anew(paste: str, update: dict[str, Any], texts: list[str], new: list[str]) -> None:
     config = read(paste)
     edited = config.model_copy(update=update)
     words = command_of(edited)
-    kept = list(config.argv)
-    for word in gone:
-        kept.remove(word)
-    left = list(words)
+    argv = list(config.argv)
+    for word in texts:
+        argv.remove(word)
+    left_words = list(words)
     for word in new:
-        left.remove(word)
-    assert sorted(left) == sorted(kept)
+        left_words.remove(word)
+    assert sorted(left_words) == sorted(argv)
     again = read_argv(words, edited.env)
     assert again and again.model_copy(update={"argv": (), "engine_version": None}) == edited.model_copy(
         update={"argv": (), "engine_version": None}
@@ -83,9 +83,9 @@ SAMPLING = """vllm serve m --override-generation-config '{"temperature":%d}'"""
     ("command", "field"), [(LOOKUP, "speculative.options.prompt_lookup_max"), (SAMPLING, "unknown_flags")]
 )
 def test_configs_with_one_differing_key_differ(command: str, field: str) -> None:
-    one, other, again = read(command % 2), read(command % 4), read(command % 2)
-    assert one.fingerprint == again.fingerprint != other.fingerprint
-    assert list(differing_fields([one.model_dump(mode="json"), other.model_dump(mode="json")])) == [field]
+    config, other_config, again = read(command % 2), read(command % 4), read(command % 2)
+    assert config.fingerprint == again.fingerprint != other_config.fingerprint
+    assert list(differing_fields([config.model_dump(mode="json"), other_config.model_dump(mode="json")])) == [field]
 
 
 def test_separate_flag_sets_the_same_key() -> None:

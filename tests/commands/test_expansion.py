@@ -41,11 +41,11 @@ WORDS = [
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_reads_as_in_bash(word: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", f'printf "%s" {word}'], env=ENVIRON, capture_output=True, text=True, check=True
     )
     fill = EnvironmentExpansion(ENVIRON)
-    assert fill.word(word) == done.stdout and fill.missing == []
+    assert fill.word(word) == process.stdout and fill.missing == []
 
 
 def test_unset_variable_named_once_secrets_stay() -> None:

@@ -17,7 +17,7 @@ TRT = {"engine": "trtllm", "launcher": "process", "executable": "trtllm-serve", 
 IMAGE = {"engine": "vllm", "launcher": "docker", "image": "vllm/vllm-openai", "model": "m"}
 
 
-def stated(paste: str) -> dict[str, Any]:
+def stated_fields(paste: str) -> dict[str, Any]:
     return {k: v for k, v in explain(paste).as_json().items() if k not in NOTES and v not in EMPTY}
 
 
@@ -307,7 +307,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_paste_states(name: str) -> None:
     paste, expected = CASES[name]
-    assert stated(paste) == {key: value for key, value in expected.items() if value not in EMPTY}
+    assert stated_fields(paste) == {key: value for key, value in expected.items() if value not in EMPTY}
 
 
 def test_disabled_switches_are_false_not_unknown() -> None:

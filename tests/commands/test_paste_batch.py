@@ -11,11 +11,15 @@ SETS = '@echo off\nset "CTX=8192"\nset NGL=24\n'
 
 
 def test_variables_of_a_batch_file_are_read() -> None:
-    told = explain(f"{SETS}set /p MODEL=Model file:\n{RUN.format('!MODEL!')}")
-    assert told.config
-    assert (told.config.max_model_len, told.config.env, told.config.model) == (8192, {}, "${MODEL}")
-    assert told.config.unknown_flags == ["-ngl 24", "-t 6"]
-    assert told.unresolved == ["${MODEL}: read when the script runs"] and told.warnings == []
+    explanation = explain(f"{SETS}set /p MODEL=Model file:\n{RUN.format('!MODEL!')}")
+    assert explanation.config
+    assert (explanation.config.max_model_len, explanation.config.env, explanation.config.model) == (
+        8192,
+        {},
+        "${MODEL}",
+    )
+    assert explanation.config.unknown_flags == ["-ngl 24", "-t 6"]
+    assert explanation.unresolved == ["${MODEL}: read when the script runs"] and explanation.warnings == []
 
 
 def test_a_variable_for_the_server_is_its_environment() -> None:
@@ -35,23 +39,23 @@ def test_a_variable_for_the_server_is_its_environment() -> None:
     ],
 )
 def test_a_conditional_value_is_told(change: str) -> None:
-    told = explain(f"{SETS}{change}{RUN.format('a.gguf')}")
-    assert told.config and told.config.max_model_len == 8192
-    assert any("but 32768 if" in text for text in told.warnings)
+    explanation = explain(f"{SETS}{change}{RUN.format('a.gguf')}")
+    assert explanation.config and explanation.config.max_model_len == 8192
+    assert any("but 32768 if" in text for text in explanation.warnings)
 
 
 def test_both_branches_are_candidates() -> None:
-    told = explain(f"{SETS}if exist big.txt (\n  set CTX=1\n) else (\n  set CTX=2\n)\n{RUN.format('a.gguf')}")
-    assert told.config and told.config.max_model_len is None
-    assert any("1 if [ exist big.txt ]; 2 otherwise" in text for text in told.unresolved)
+    explanation = explain(f"{SETS}if exist big.txt (\n  set CTX=1\n) else (\n  set CTX=2\n)\n{RUN.format('a.gguf')}")
+    assert explanation.config and explanation.config.max_model_len is None
+    assert any("1 if [ exist big.txt ]; 2 otherwise" in text for text in explanation.unresolved)
 
 
 def test_continued_lines_and_the_folder_of_the_script() -> None:
-    told = explain(
+    explanation = explain(
         '@echo off\nset ARGS=-c 4096 --no-mmap\nstart "" /b llama-server.exe ^\n -m %~dp0a.gguf ^\n %ARGS%\n'
     )
-    assert told.config and told.config.max_model_len == 4096
-    assert told.unresolved == ["%~dp0: the folder of the script"]
+    assert explanation.config and explanation.config.max_model_len == 4096
+    assert explanation.unresolved == ["%~dp0: the folder of the script"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def test_continued_lines_and_the_folder_of_the_script() -> None:
 )
 @pytest.mark.parametrize("head", ["@echo off\n", ""])
 def test_the_title_of_a_window_is_no_server(head: str, start: str) -> None:
-    told = explain(f"{head}{start}\n")
-    config = told.config
+    explanation = explain(f"{head}{start}\n")
+    config = explanation.config
     assert config and (config.executable, config.model, config.max_model_len) == ("llama-server.exe", r"q\a.gguf", 4096)
-    assert (told.warnings, told.unresolved) == ([], [])
+    assert (explanation.warnings, explanation.unresolved) == ([], [])

@@ -189,24 +189,24 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize(("head", "shown"), LOOPS.items())
-def test_a_server_in_a_loop_is_told(head: str, shown: str) -> None:
-    told = explain(head + LOOP_BODY)
-    assert told.config and (told.config.model, told.config.port) == ("o/m", None)
-    assert told.unresolved == [f"$i: 0; 1; 2 in the loop `{shown}`"] and told.left_out == []
-    text = f"the command stands in the loop `{shown}`: it may start several servers, and the first is read"
-    assert told.warnings == [text, "port is unknown: 800$i"]
+@pytest.mark.parametrize(("head", "shown_text"), LOOPS.items())
+def test_a_server_in_a_loop_is_told(head: str, shown_text: str) -> None:
+    explanation = explain(head + LOOP_BODY)
+    assert explanation.config and (explanation.config.model, explanation.config.port) == ("o/m", None)
+    assert explanation.unresolved == [f"$i: 0; 1; 2 in the loop `{shown_text}`"] and explanation.left_out == []
+    text = f"the command stands in the loop `{shown_text}`: it may start several servers, and the first is read"
+    assert explanation.warnings == [text, "port is unknown: 800$i"]
 
 
 def test_the_numbers_of_a_loop_may_be_unknown() -> None:
-    told = explain(f"for ((i=0; i<N; i++)); {LOOP_BODY}")
-    assert told.config and told.config.port is None
-    assert "$i: $((i=0; i<N; i++)) in the loop `for i in $((i=0; i<N; i++))`" in told.unresolved
+    explanation = explain(f"for ((i=0; i<N; i++)); {LOOP_BODY}")
+    assert explanation.config and explanation.config.port is None
+    assert "$i: $((i=0; i<N; i++)) in the loop `for i in $((i=0; i<N; i++))`" in explanation.unresolved
 
 
 def test_a_loop_without_a_list_is_told() -> None:
-    told = explain(f"i=1\nwhile [ $i -lt 4 ]; {LOOP_BODY}")
-    assert any("the loop `while [ $i -lt 4 ]`: it may start several servers" in text for text in told.warnings)
+    explanation = explain(f"i=1\nwhile [ $i -lt 4 ]; {LOOP_BODY}")
+    assert any("the loop `while [ $i -lt 4 ]`: it may start several servers" in text for text in explanation.warnings)
     assert explain(f"for i in 1; {LOOP_BODY}").warnings == []
 
 
@@ -221,20 +221,26 @@ vllm serve m $ARG
 
 
 def test_case_takes_the_branch_of_a_value_that_the_script_assigns() -> None:
-    told = explain(CASE)
-    assert told.config and told.config.max_model_len == 4096
-    assert told.warnings == ['$ARG is --max-model-len 4096, but "" if $MODE is slow']
+    explanation = explain(CASE)
+    assert explanation.config and explanation.config.max_model_len == 4096
+    assert explanation.warnings == ['$ARG is --max-model-len 4096, but "" if $MODE is slow']
 
 
 def test_case_of_an_unknown_value_takes_no_branch() -> None:
-    told = explain(CASE.partition("\n")[2])
-    assert told.config and told.config.max_model_len is None and any("$ARG: " in text for text in told.unresolved)
+    explanation = explain(CASE.partition("\n")[2])
+    assert (
+        explanation.config
+        and explanation.config.max_model_len is None
+        and any("$ARG: " in text for text in explanation.unresolved)
+    )
 
 
 def test_a_substitution_in_single_quotes_is_no_unknown_value() -> None:
-    told = explain('N=\'--seed 1 --name "$(cat /x)"\'\nif a; then M=1; fi\nbash -c "vllm serve m $N --port 80"\n')
-    assert told.config and told.config.port == 80 and "--seed 1" in told.config.unknown_flags
-    assert told.unresolved == ["$(cat /x)"]
+    explanation = explain(
+        'N=\'--seed 1 --name "$(cat /x)"\'\nif a; then M=1; fi\nbash -c "vllm serve m $N --port 80"\n'
+    )
+    assert explanation.config and explanation.config.port == 80 and "--seed 1" in explanation.config.unknown_flags
+    assert explanation.unresolved == ["$(cat /x)"]
 
 
 OPERATIONS = {
@@ -245,13 +251,13 @@ OPERATIONS = {
 
 @pytest.mark.parametrize(("reference", "value"), OPERATIONS.items())
 def test_what_a_shell_cuts_from_a_value(reference: str, value: str) -> None:
-    told = explain(f'MODE=mtp5\nREPO=org/sub/draft\nvllm serve "{reference}" --port 80\n')
-    assert told.config and told.config.model == value and told.unresolved == []
+    explanation = explain(f'MODE=mtp5\nREPO=org/sub/draft\nvllm serve "{reference}" --port 80\n')
+    assert explanation.config and explanation.config.model == value and explanation.unresolved == []
 
 
 def test_what_a_shell_cuts_from_an_unknown_value_is_unresolved() -> None:
-    told = explain("vllm serve m --max-num-seqs ${MODE#mtp}\n")
-    assert told.config and told.config.max_num_seqs is None and "${MODE#mtp}" in told.unresolved
+    explanation = explain("vllm serve m --max-num-seqs ${MODE#mtp}\n")
+    assert explanation.config and explanation.config.max_num_seqs is None and "${MODE#mtp}" in explanation.unresolved
 
 
 GUARDED = """mounts=()
@@ -261,11 +267,18 @@ docker run --rm --gpus all ${mounts[@]+"${mounts[@]}"} -v /m:/m "${IMAGE:-vllm/v
 
 
 def test_an_array_that_is_guarded_against_being_empty() -> None:
-    told = explain(GUARDED)
-    assert told.config and (told.config.image, told.config.model) == ("vllm/vllm-openai:v0.25.0", "o/m")
-    assert told.config.volumes[-1] == "/m:/m"
+    explanation = explain(GUARDED)
+    assert explanation.config and (explanation.config.image, explanation.config.model) == (
+        "vllm/vllm-openai:v0.25.0",
+        "o/m",
+    )
+    assert explanation.config.volumes[-1] == "/m:/m"
 
 
 def test_the_lines_of_an_array_need_no_backslash() -> None:
-    told = explain('CMD=(\n  python3 -m sglang.launch_server\n  --model-path o/m\n  --tp 4\n)\n"${CMD[@]}"\n')
-    assert told.config and (told.config.model, told.config.tensor_parallel, told.repaired) == ("o/m", 4, [])
+    explanation = explain('CMD=(\n  python3 -m sglang.launch_server\n  --model-path o/m\n  --tp 4\n)\n"${CMD[@]}"\n')
+    assert explanation.config and (
+        explanation.config.model,
+        explanation.config.tensor_parallel,
+        explanation.repaired,
+    ) == ("o/m", 4, [])

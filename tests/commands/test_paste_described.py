@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commands.explain import explain
-from tests.commands.test_paste import stated
+from tests.commands.test_paste import stated_fields
 
 IMAGE = "vllm/vllm-openai:v0.11.0"
 VLLM = {"engine": "vllm", "model": "o/m", "max_model_len": 8192}
@@ -22,7 +22,7 @@ def test_container_that_docker_inspect_shows(path: list[str]) -> None:
         "Config": {"Image": IMAGE, "Env": ["PATH=/bin"], "Cmd": WORDS[2:], "Entrypoint": WORDS[:2]},
         "HostConfig": {"Binds": ["/m:/m"], "PortBindings": {"8000/tcp": [{"HostIp": "", "HostPort": "8005"}]}},
     }  # fmt: skip
-    assert stated(json.dumps([container], indent=2)) == VLLM | {
+    assert stated_fields(json.dumps([container], indent=2)) == VLLM | {
         "launcher": "compose", "executable": "vllm", "image": IMAGE, "port": 8005, "volumes": ["/m:/m"],
     }  # fmt: skip
 
@@ -34,7 +34,7 @@ def test_deep_json_is_no_command(text: str) -> None:
 
 def test_part_of_docker_inspect_without_the_name_of_its_image() -> None:
     part = {"Path": WORDS[0], "Args": WORDS[1:], "Image": "sha256:" + "a" * 64}
-    assert stated(json.dumps(part)) == VLLM | {"launcher": "compose", "executable": "vllm"}
+    assert stated_fields(json.dumps(part)) == VLLM | {"launcher": "compose", "executable": "vllm"}
 
 
 def test_task_of_amazon_ecs() -> None:
@@ -47,7 +47,7 @@ def test_task_of_amazon_ecs() -> None:
             }
         ]
     }  # fmt: skip
-    assert stated(json.dumps(task)) == VLLM | {
+    assert stated_fields(json.dumps(task)) == VLLM | {
         "launcher": "compose", "image": IMAGE, "port": 8005, "env": {"A": "1"},
     }  # fmt: skip
 
@@ -55,13 +55,13 @@ def test_task_of_amazon_ecs() -> None:
 def test_manifest_of_kubernetes_as_json() -> None:
     container = {"name": "llm", "image": IMAGE, "command": WORDS[:2], "args": WORDS[2:]}
     pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [container]}}
-    assert stated(json.dumps(pod)) == VLLM | {"launcher": "kubernetes", "executable": "vllm", "image": IMAGE}
+    assert stated_fields(json.dumps(pod)) == VLLM | {"launcher": "kubernetes", "executable": "vllm", "image": IMAGE}
 
 
 @pytest.mark.parametrize("key", ["command", "program", "executable"])
 def test_process_with_its_arguments(key: str) -> None:
     process: dict[str, Any] = {key: "llama-server", "args": ["-m", "/m/a.gguf", "-c", 8192], "env": {"A": 1}}
-    assert stated(json.dumps({"servers": {"llm": process}})) == {
+    assert stated_fields(json.dumps({"servers": {"llm": process}})) == {
         "engine": "llamacpp", "launcher": "process", "executable": "llama-server", "model": "/m/a.gguf",
         "max_model_len": 8192, "env": {"A": "1"},
     }  # fmt: skip

@@ -21,14 +21,16 @@ HEAD = "ARG LEVEL=2\nFROM IMAGE\nRUN apt-get update \\\n && echo it's done\nENV 
 @pytest.mark.parametrize("image", [ENGINE_IMAGE, "nvidia/cuda:13.0.0-base"])
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 def test_a_dockerfile_starts_the_server_of_its_last_lines(start: str, image: str) -> None:
-    told = explain(HEAD.replace("IMAGE", image) + start)
-    config = told.config
-    assert config and told.refused is None
+    explanation = explain(HEAD.replace("IMAGE", image) + start)
+    config = explanation.config
+    assert config and explanation.refused is None
     assert (config.engine, config.model, config.max_model_len) == ("vllm", "o/m", 4096)
-    assert (config.env, told.unresolved) == ({"MODEL": "o/m", "A": "1", "B": "two words"}, [])
+    assert (config.env, explanation.unresolved) == ({"MODEL": "o/m", "A": "1", "B": "two words"}, [])
     assert (config.image, config.launcher) == ((image, "docker") if image == ENGINE_IMAGE else (None, "process"))
-    assert told.left_out == ["RUN apt-get update && echo it's done"]
-    assert told.warnings == [f"the Dockerfile builds an image on {image}: the command is that of the built image"]
+    assert explanation.left_out == ["RUN apt-get update && echo it's done"]
+    assert explanation.warnings == [
+        f"the Dockerfile builds an image on {image}: the command is that of the built image"
+    ]
 
 
 def test_flags_alone_are_those_of_the_base_images_server() -> None:
@@ -37,9 +39,11 @@ def test_flags_alone_are_those_of_the_base_images_server() -> None:
 
 
 def test_what_a_variable_decides_is_told() -> None:
-    told = explain(f"FROM {ENGINE_IMAGE}\nENTRYPOINT vllm serve ${{NAME:-o/m}} ${{REVISION:+--revision $REVISION}}\n")
-    assert told.config and told.config.model == "o/m"
-    assert told.unresolved == ["${NAME:-o/m}", "${REVISION:+--revision $REVISION}"]
+    explanation = explain(
+        f"FROM {ENGINE_IMAGE}\nENTRYPOINT vllm serve ${{NAME:-o/m}} ${{REVISION:+--revision $REVISION}}\n"
+    )
+    assert explanation.config and explanation.config.model == "o/m"
+    assert explanation.unresolved == ["${NAME:-o/m}", "${REVISION:+--revision $REVISION}"]
 
 
 def test_a_script_is_named_and_another_text_stays() -> None:
@@ -50,9 +54,11 @@ def test_a_script_is_named_and_another_text_stays() -> None:
 
 
 def test_a_command_behind_the_file_is_told() -> None:
-    told = explain(f'FROM {ENGINE_IMAGE}\nCMD ["--model", "o/m"]\n\ndocker run -p 8001:8000 mine vllm serve o/n\n')
-    assert told.config and told.config.model == "o/m"
-    assert "this paste has two server commands; the first one is used" in told.warnings
+    explanation = explain(
+        f'FROM {ENGINE_IMAGE}\nCMD ["--model", "o/m"]\n\ndocker run -p 8001:8000 mine vllm serve o/n\n'
+    )
+    assert explanation.config and explanation.config.model == "o/m"
+    assert "this paste has two server commands; the first one is used" in explanation.warnings
 
 
 def test_a_long_dockerfile_is_read_soon() -> None:

@@ -25,15 +25,15 @@ WRITERS = {
 
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
 def test_settings_written_by_the_paste_are_read(writer: str) -> None:
-    told = explain(f"cleanup() {{ local code=$?; rm -f options.yaml; exit $code; }}\n{writer}{SERVE}")
-    config = told.config
+    explanation = explain(f"cleanup() {{ local code=$?; rm -f options.yaml; exit $code; }}\n{writer}{SERVE}")
+    config = explanation.config
     assert config and config.speculative
     assert (config.engine, config.model, config.tensor_parallel, config.env) == ("trtllm", "/m/a", 4, {})
     assert (config.max_model_len, config.kv_cache_dtype, config.gpu_memory_fraction) == (131072, "fp8", 0.9)
     speculative = config.speculative
     assert (speculative.method, speculative.num_tokens, speculative.model) == ("Eagle", 3, "/m/draft")
-    assert not any("options.yaml <<" in text or "heredoc" in text for text in told.left_out)
-    assert any("must be there when the server starts" in text for text in told.warnings)
+    assert not any("options.yaml <<" in text or "heredoc" in text for text in explanation.left_out)
+    assert any("must be there when the server starts" in text for text in explanation.warnings)
 
 
 def test_settings_in_a_container_are_read_through_its_volume() -> None:
@@ -55,11 +55,11 @@ def test_settings_written_in_an_inner_script_are_read() -> None:
 
 @pytest.mark.parametrize("start", ["vllm serve", "python3 -m sglang.launch_server"])
 def test_a_file_of_flags_is_read_as_these_flags(start: str) -> None:
-    told = explain(
+    explanation = explain(
         f"cat > c.yaml <<EOF\nmodel: o/m\nport: 81\nkv-cache-dtype: fp8\nEOF\n{start} --config c.yaml --port 80"
     )
-    assert told.config and told.warnings == []
-    config = told.config
+    assert explanation.config and explanation.warnings == []
+    config = explanation.config
     assert (config.model, config.port, config.kv_cache_dtype, config.unknown_flags) == ("o/m", 80, "fp8", [])
 
 
@@ -74,9 +74,9 @@ def test_switches_lists_and_mappings_of_a_file_of_flags() -> None:
 
 
 def test_a_file_that_the_paste_does_not_write_is_told() -> None:
-    told = explain("cat > other.yaml <<EOF\nmax_seq_len: 9\nEOF\ntrtllm-serve m --config options.yaml")
-    assert told.config and told.config.max_model_len is None
-    assert "more settings come from options.yaml" in told.warnings
+    explanation = explain("cat > other.yaml <<EOF\nmax_seq_len: 9\nEOF\ntrtllm-serve m --config options.yaml")
+    assert explanation.config and explanation.config.max_model_len is None
+    assert "more settings come from options.yaml" in explanation.warnings
 
 
 CONFIG_MAP = """apiVersion: v1
@@ -102,18 +102,18 @@ spec:
 
 
 def test_a_config_map_in_the_paste_is_the_file_that_the_command_names() -> None:
-    told = explain(CONFIG_MAP)
-    config = told.config
+    explanation = explain(CONFIG_MAP)
+    config = explanation.config
     assert config and (config.engine, config.model, config.tensor_parallel) == ("sglang", "o/m", 4)
     assert config.max_model_len == 8192 and config.unknown_flags == ["--dyn-tool-call-parser hermes"]
-    assert told.warnings == ["dynamo.sglang is a worker of Dynamo: it serves nothing without Dynamo"]
+    assert explanation.warnings == ["dynamo.sglang is a worker of Dynamo: it serves nothing without Dynamo"]
 
 
 def test_one_of_two_config_maps_is_not_guessed() -> None:
     first, worker = CONFIG_MAP.split("---\n")
-    told = explain("---\n".join([first, first.replace("name: settings", "name: others"), worker]))
-    assert told.config and told.config.model is None
-    assert "more settings come from /etc/sglang/worker.yaml" in told.warnings
+    explanation = explain("---\n".join([first, first.replace("name: settings", "name: others"), worker]))
+    assert explanation.config and explanation.config.model is None
+    assert "more settings come from /etc/sglang/worker.yaml" in explanation.warnings
 
 
 def test_a_config_of_compose_is_the_file_that_the_command_names() -> None:
@@ -126,12 +126,12 @@ def test_a_config_of_compose_is_the_file_that_the_command_names() -> None:
 
 
 def test_a_line_of_unknown_settings_does_not_hide_the_others() -> None:
-    told = explain(
+    explanation = explain(
         'if [ "$DP" = true ]; then\n  MODE="enable_attention_dp: true"\nelse\n  MODE="stream_interval: 10"\nfi\n'
         "cat > o.yaml <<EOF\nkv_cache_config:\n  dtype: fp8\n$MODE\nEOF\ntrtllm-serve m --config o.yaml"
     )
-    assert told.config and told.config.kv_cache_dtype == "fp8"
-    assert any(text.startswith("$MODE: enable_attention_dp: true") for text in told.unresolved)
+    assert explanation.config and explanation.config.kv_cache_dtype == "fp8"
+    assert any(text.startswith("$MODE: enable_attention_dp: true") for text in explanation.unresolved)
 
 
 SPEC = '{"method": "mtp", "num_speculative_tokens": 2}'
@@ -148,17 +148,17 @@ docker run -v "$F:/spec.json:ro" --entrypoint bash vllm/vllm-openai:v0.11.0 \\
     ids=["mounted", "read"],
 )
 def test_a_value_from_a_file_that_the_script_writes(paste: str) -> None:
-    told = explain(paste)
-    assert told.config and told.config.speculative and told.config.speculative.num_tokens == 2
-    assert not [text for text in told.warnings if "speculative" in text]
+    explanation = explain(paste)
+    assert explanation.config and explanation.config.speculative and explanation.config.speculative.num_tokens == 2
+    assert not [text for text in explanation.warnings if "speculative" in text]
 
 
 @pytest.mark.parametrize(
     "lines", ["if a; then\n  echo '{}' > s.json\nfi", "true", "for i in 1 2; do\necho $i > s.json\ndone"]
 )
 def test_a_file_that_a_condition_decides_is_no_value(lines: str) -> None:
-    told = explain(f'{lines}\nvllm serve m --max-model-len "$(cat s.json)"\n')
-    assert told.config and told.config.max_model_len is None and "$(cat s.json)" in told.unresolved
+    explanation = explain(f'{lines}\nvllm serve m --max-model-len "$(cat s.json)"\n')
+    assert explanation.config and explanation.config.max_model_len is None and "$(cat s.json)" in explanation.unresolved
 
 
 BRANCHES = """if [ "$MODE" = mtp ]; then
@@ -176,9 +176,9 @@ fi
 
 
 def test_settings_that_a_condition_decides_are_told() -> None:
-    told = explain(BRANCHES + SERVE)
-    assert told.config and (told.config.max_num_seqs, told.config.kv_cache_dtype) == (None, "fp8")
-    assert told.warnings[:2] == [
+    explanation = explain(BRANCHES + SERVE)
+    assert explanation.config and (explanation.config.max_num_seqs, explanation.config.kv_cache_dtype) == (None, "fp8")
+    assert explanation.warnings[:2] == [
         "options.yaml: max_batch_size is 16 or 8: a condition of the script decides",
         "options.yaml: kv_cache_config.tokens_per_block is 32 or 64: a condition of the script decides",
     ]
@@ -186,21 +186,24 @@ def test_settings_that_a_condition_decides_are_told() -> None:
 
 def test_settings_that_a_condition_adds_are_told() -> None:
     text = f"cat > options.yaml <<EOF\n{TEXT}EOF\nif $BIG; then echo 'max_batch_size: 99' >> options.yaml; fi\n{SERVE}"
-    told = explain(text)
-    assert told.config and (told.config.max_model_len, told.config.max_num_seqs) == (131072, None)
-    assert "options.yaml: max_batch_size is 99 or unset: a condition of the script decides" in told.warnings
+    explanation = explain(text)
+    assert explanation.config and (explanation.config.max_model_len, explanation.config.max_num_seqs) == (131072, None)
+    assert "options.yaml: max_batch_size is 99 or unset: a condition of the script decides" in explanation.warnings
 
 
 def test_a_file_that_only_a_condition_writes_is_told() -> None:
-    told = explain(f"if $BIG; then\ncat > options.yaml <<EOF\n{TEXT}EOF\nfi\n{SERVE}")
-    assert "a condition of the script decides whether it writes options.yaml" in told.warnings
+    explanation = explain(f"if $BIG; then\ncat > options.yaml <<EOF\n{TEXT}EOF\nfi\n{SERVE}")
+    assert "a condition of the script decides whether it writes options.yaml" in explanation.warnings
 
 
 def test_an_unknown_reference_in_a_list_loses_only_its_setting() -> None:
     text = f"cat > options.yaml <<EOF\n{TEXT}cuda_graph_config:\n  batch_sizes: [${{SIZES%, }}]\nEOF\n{SERVE}"
-    told = explain(text)
-    assert told.config and (told.config.max_model_len, told.config.kv_cache_dtype) == (131072, "fp8")
-    assert "${SIZES%, }" in told.unresolved
+    explanation = explain(text)
+    assert explanation.config and (explanation.config.max_model_len, explanation.config.kv_cache_dtype) == (
+        131072,
+        "fp8",
+    )
+    assert "${SIZES%, }" in explanation.unresolved
 
 
 UNIT = "[Service]\nExecStart=/usr/local/bin/llama-server {0}\n  --model ${{DIR}}/m.gguf {0}\n  --port 8081\n"
@@ -210,10 +213,10 @@ UNIT = "[Service]\nExecStart=/usr/local/bin/llama-server {0}\n  --model ${{DIR}}
     ("end", "lines"), [("EOF", UNIT.format("\\\\")), ("'EOF'", UNIT.format("\\"))], ids=["bare", "quoted"]
 )
 def test_a_service_that_a_script_writes_and_enables(end: str, lines: str) -> None:
-    told = explain(
+    explanation = explain(
         f"DIR=/m\ncat > /etc/systemd/system/llama-server.service <<{end}\n{lines}EOF\n"
         "systemctl enable llama-server.service openwebui.service\n"
     )
-    assert told.config and told.config.executable == "/usr/local/bin/llama-server"
-    assert (told.config.model, told.config.port) == ("/m/m.gguf", 8081)
-    assert told.warnings == []
+    assert explanation.config and explanation.config.executable == "/usr/local/bin/llama-server"
+    assert (explanation.config.model, explanation.config.port) == ("/m/m.gguf", 8081)
+    assert explanation.warnings == []

@@ -22,16 +22,16 @@ TABLE = 'declare -A K=([low]=6 [high]=2)\nN="${K[$POINT]:-3}"\n'
     ],
 )
 def test_an_unknown_number_loses_no_other_value(script: str, number: str) -> None:
-    told = explain(
+    explanation = explain(
         f'{script}vllm serve o/m --port 80 --speculative-config "{{\\"method\\": \\"eagle3\\",'
         f' \\"num_speculative_tokens\\": {number}, \\"model\\": \\"o/d\\", \\"seed\\": [1, {number}]}}"'
     )
-    assert told.config and told.config.speculative and told.config.env == {}
-    speculative = told.config.speculative
+    assert explanation.config and explanation.config.speculative and explanation.config.env == {}
+    speculative = explanation.config.speculative
     assert (speculative.method, speculative.model, speculative.num_tokens) == ("eagle3", "o/d", None)
-    assert told.config.unknown_flags == [] and told.unresolved
-    assert any("num_tokens is unknown" in text for text in told.warnings)
-    assert not any("\0" in str(value) for value in told.as_json().values())
+    assert explanation.config.unknown_flags == [] and explanation.unresolved
+    assert any("num_tokens is unknown" in text for text in explanation.warnings)
+    assert not any("\0" in str(value) for value in explanation.as_json().values())
 
 
 def test_a_known_number_between_quotes_is_read() -> None:

@@ -21,8 +21,12 @@ llm 4188 0.0 0.0 1 1 ? S 09:12 0:00 /opt/v/bin/python -c from multiprocessing.re
 
 @pytest.mark.parametrize("listing", [TREE, TABLE], ids=["systemctl status", "ps aux"])
 def test_the_line_that_was_read_is_not_left_out(listing: str) -> None:
-    told = explain(listing)
-    assert told.config and told.config.speculative and told.refused is None
-    assert (told.config.model, told.config.port, told.config.speculative.num_tokens) == ("/m/a", 8000, 5)
-    assert not any("vllm serve" in text for text in told.left_out)
-    assert any("resource_tracker" in text for text in told.left_out)
+    explanation = explain(listing)
+    assert explanation.config and explanation.config.speculative and explanation.refused is None
+    assert (explanation.config.model, explanation.config.port, explanation.config.speculative.num_tokens) == (
+        "/m/a",
+        8000,
+        5,
+    )
+    assert not any("vllm serve" in text for text in explanation.left_out)
+    assert any("resource_tracker" in text for text in explanation.left_out)

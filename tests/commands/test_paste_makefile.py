@@ -28,46 +28,46 @@ stop:
 
 
 def test_a_makefile() -> None:
-    told = explain(MAKEFILE.replace("CHANGE", ""))
-    config = told.config
+    explanation = explain(MAKEFILE.replace("CHANGE", ""))
+    config = explanation.config
     assert config and (config.engine, config.model, config.tensor_parallel) == ("vllm", "o/m", 2)
     assert (config.port, config.max_model_len, config.unknown_flags) == (8001, 4096, [])
-    assert told.launcher_flags == ["uv run"] and told.warnings == []
+    assert explanation.launcher_flags == ["uv run"] and explanation.warnings == []
 
 
 @pytest.mark.parametrize("test", ["ifdef BIG", "ifeq ($(BIG),1)"])
 def test_a_condition_of_make_is_told(test: str) -> None:
-    told = explain(MAKEFILE.replace("CHANGE", f"{test}\nEXTRA += --enforce-eager\nendif"))
-    assert told.config and told.config.enforce_eager is None
-    assert any("also gets --enforce-eager if" in text for text in told.warnings)
+    explanation = explain(MAKEFILE.replace("CHANGE", f"{test}\nEXTRA += --enforce-eager\nendif"))
+    assert explanation.config and explanation.config.enforce_eager is None
+    assert any("also gets --enforce-eager if" in text for text in explanation.warnings)
 
 
 def test_the_function_if_is_read_without_what_is_not_set() -> None:
-    told = explain(
+    explanation = explain(
         "TP ?= 2\nserve:\n\tvllm serve o/m $(if $(TP),-tp $(TP),) $(if $(LEN),--max-model-len $(LEN),) \\\n"
         "\t  $(if $(MEM),--gpu-memory-utilization $(MEM),--gpu-memory-utilization 0.85) --port 8001\n"
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.tensor_parallel, config.max_model_len, config.port) == (2, None, 8001)
     assert config.gpu_memory_fraction == 0.85 and config.unknown_flags == []
-    assert any('--gpu-memory-utilization ${MEM} if [ -n "${MEM}" ]' in text for text in told.warnings)
+    assert any('--gpu-memory-utilization ${MEM} if [ -n "${MEM}" ]' in text for text in explanation.warnings)
 
 
 def test_what_only_make_computes_is_unresolved() -> None:
-    told = explain("serve:\n\tvllm serve $(notdir $(MODEL_PATH)) -tp $(shell nproc)\n")
-    assert told.config and told.config.tensor_parallel is None
-    assert "$(shell nproc)" in told.unresolved or "$(nproc)" in told.unresolved
+    explanation = explain("serve:\n\tvllm serve $(notdir $(MODEL_PATH)) -tp $(shell nproc)\n")
+    assert explanation.config and explanation.config.tensor_parallel is None
+    assert "$(shell nproc)" in explanation.unresolved or "$(nproc)" in explanation.unresolved
 
 
 def test_a_justfile() -> None:
-    told = explain(
+    explanation = explain(
         "set dotenv-load\nmodel := \"o/m\"\nmax-len := '8192'\n\ndefault:\n    just --list\n\n# serve it\n"
         'serve port="8001" tp="2":\n    #!/usr/bin/env bash\n    vllm serve {{model}} \\\n'
         "      --port {{port}} -tp {{ tp }} --max-model-len {{max-len}}\n"
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.model, config.port, config.tensor_parallel) == ("o/m", 8001, 2)
-    assert config.max_model_len == 8192 and told.warnings == []
+    assert config.max_model_len == 8192 and explanation.warnings == []
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_hostile_recipes_cost_little(text: str) -> None:
 
 
 def test_a_container_of_an_engine() -> None:
-    told = explain(
+    explanation = explain(
         "MODEL ?= o/m\n.PHONY: up\nup:\n\t@docker run -d -p 80:8000 \\\n"
         "\t  vllm/vllm-openai:v0.11.0 --model $(MODEL) \\\n"
         "\t  --max-model-len 8192\nother:\n\t@(ollama serve &)\n"
     )
-    assert told.config and told.refused is None
-    assert (told.config.model, told.config.max_model_len, told.config.port) == ("o/m", 8192, 80)
+    assert explanation.config and explanation.refused is None
+    assert (explanation.config.model, explanation.config.max_model_len, explanation.config.port) == ("o/m", 8192, 80)

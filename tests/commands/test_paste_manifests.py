@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commands.explain import explain
-from tests.commands.test_paste import stated
+from tests.commands.test_paste import stated_fields
 
 COMPOSE = """
 x-base: &base
@@ -47,7 +47,7 @@ spec: {ports: [{port: 80, targetPort: 8000, nodePort: 30080}]}
 
 
 def test_a_compose_service() -> None:
-    assert stated(COMPOSE) == {
+    assert stated_fields(COMPOSE) == {
         "engine": "vllm", "launcher": "compose", "image": "vllm/vllm-openai:v0.11.0", "model": "m", "port": 8005,
         "max_model_len": 32768, "gpus": "0,3", "env": {"HF_TOKEN": "${HF_TOKEN}", "LEVEL": "1.10"},
         "volumes": ["/a:/b:ro"], "unknown_flags": ['--hf-overrides {"a": "$b"}'],
@@ -55,7 +55,7 @@ def test_a_compose_service() -> None:
 
 
 def test_a_kubernetes_deployment() -> None:
-    assert stated(KUBERNETES) == {
+    assert stated_fields(KUBERNETES) == {
         "engine": "vllm", "launcher": "kubernetes", "image": "vllm/vllm-openai:latest", "executable": "vllm",
         "model": "m", "port": 30080, "chunked_prefill": True, "gpus": "2",
         "env": {"MODEL": "m", "HF_TOKEN": "<secret>"},
@@ -63,7 +63,7 @@ def test_a_kubernetes_deployment() -> None:
 
 
 def test_a_manifest_in_a_heredoc() -> None:
-    assert stated(f"cat <<'EOF' > compose.yml\n{COMPOSE}EOF\ndocker compose up -d") == stated(COMPOSE)
+    assert stated_fields(f"cat <<'EOF' > compose.yml\n{COMPOSE}EOF\ndocker compose up -d") == stated_fields(COMPOSE)
 
 
 DYNAMO = """
@@ -91,16 +91,16 @@ WORKERS = {
 
 @pytest.mark.parametrize("engine", WORKERS)
 def test_a_worker_of_dynamo(engine: str) -> None:
-    told = explain(DYNAMO.replace("ENGINE", engine).replace("FLAGS", WORKERS[engine]))
-    assert told.config and told.refused is None
-    config = told.config
+    explanation = explain(DYNAMO.replace("ENGINE", engine).replace("FLAGS", WORKERS[engine]))
+    assert explanation.config and explanation.refused is None
+    config = explanation.config
     assert (config.engine, config.image) == (engine, f"registry.example/{engine}-runtime:1.0")
     assert (config.model, config.tensor_parallel, config.kv_cache_dtype, config.max_num_seqs) == ("o/m", 2, "fp8", 256)
-    assert any(f"dynamo.{engine} is a worker of Dynamo" in text for text in told.warnings)
+    assert any(f"dynamo.{engine} is a worker of Dynamo" in text for text in explanation.warnings)
 
 
 def test_a_quadlet() -> None:
-    assert stated(
+    assert stated_fields(
         "[Unit]\nDescription=llm\n\n[Container]\nImage=docker.io/vllm/vllm-openai:v0.11.0\nPublishPort=8005:8000\n"
         "Volume=/m:/m:ro\nAddDevice=nvidia.com/gpu=all\nEnvironment=A=1 B=2\nEnvironment=\"C=x y\"\n"
         "Exec=--model /m/a \\\n  --max-model-len 4096\n\n[Service]\nRestart=always\n"
@@ -112,7 +112,7 @@ def test_a_quadlet() -> None:
 
 
 def test_the_values_of_a_chart() -> None:
-    assert stated(
+    assert stated_fields(
         "image:\n  repository: vllm/vllm-openai\n  tag: v0.11.0\nenv:\n  - {name: A, value: '1'}\n"
         "resources: {limits: {nvidia.com/gpu: '2'}}\nextraArgs: [--model, o/m, --max-model-len, '4096']\n"
     ) == {
@@ -122,7 +122,7 @@ def test_the_values_of_a_chart() -> None:
 
 
 def test_a_helm_release_has_its_chart_values_inline() -> None:
-    assert stated(
+    assert stated_fields(
         "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nspec:\n  values:\n    controllers:\n      app:\n"
         "        containers:\n          app:\n            image: {repository: registry.example/x-vllm, tag: latest}\n"
         "            args: [o/m, --port, '8000', --max-num-seqs, '32']\n            env: {A: '1'}\n"
@@ -157,7 +157,7 @@ READING = {
 def test_settings_of_a_chart_in_camel_case() -> None:
     config = explain(SECTION).config
     assert config and config.chunked_prefill is False
-    assert stated(SECTION) == READING | {"model": "o/m", "gpus": "2"}
+    assert stated_fields(SECTION) == READING | {"model": "o/m", "gpus": "2"}
 
 
 def test_a_custom_resource_with_such_settings() -> None:
@@ -168,13 +168,13 @@ def test_a_custom_resource_with_such_settings() -> None:
     text = text.replace("extraArgs: [--kv-cache-dtype, fp8]", "kvCacheDtype: fp8").replace(
         "  modelSpec:\n  - name: m\n", ""
     )
-    assert stated(f"{text}    image: vllm/vllm-openai:v0.20.0\n    env: [{{name: A, value: '1'}}]\n") == READING | {
-        "env": {"A": "1"}
-    }
+    assert stated_fields(
+        f"{text}    image: vllm/vllm-openai:v0.20.0\n    env: [{{name: A, value: '1'}}]\n"
+    ) == READING | {"env": {"A": "1"}}
 
 
 def test_a_task_of_ansible_is_a_container() -> None:
-    assert stated(
+    assert stated_fields(
         "- hosts: gpu\n  tasks:\n    - community.docker.docker_container:\n        name: v\n"
         "        image: vllm/vllm-openai:v0.20.0\n        command: --model o/m\n"
         "        published_ports: ['8001:8000']\n"

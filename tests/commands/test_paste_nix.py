@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from commands.explain import explain
-from tests.commands.test_paste import stated
+from tests.commands.test_paste import stated_fields
 
 COMMANDS = {
     "a string": '"${pkgs.llama-cpp}/bin/llama-server -m /m/a.gguf -c 8192 --port 8081"',
@@ -22,14 +22,14 @@ def test_a_service(command: str) -> None:
         '{ pkgs, lib, ... }: {\n  systemd.services.llama = {\n    environment = { CUDA_VISIBLE_DEVICES = "1"; };\n'
         f"    serviceConfig.ExecStart = {command};\n  }};\n}}\n"
     )
-    assert stated(module) == {
+    assert stated_fields(module) == {
         "engine": "llamacpp", "launcher": "process", "executable": "llama-server", "model": "/m/a.gguf",
         "max_model_len": 8192, "port": 8081, "gpus": "1", "env": {"CUDA_VISIBLE_DEVICES": "1"},
     }  # fmt: skip
 
 
 def test_a_container() -> None:
-    assert stated(
+    assert stated_fields(
         'virtualisation.oci-containers.containers.llm = {\n  image = "vllm/vllm-openai:v0.11.0";\n'
         '  ports = [ "8005:8000" ];\n  volumes = [ "/m:/m" ];\n  environment = { A = "1"; };\n'
         '  cmd = [ "--model" "/m/a"\n    "--max-model-len" "4096" ];\n'
@@ -64,11 +64,11 @@ in {
 
 
 def test_the_service_of_an_engine_is_its_command() -> None:
-    told = explain(SERVICE.replace("MODEL", "models.${chosen}.file").replace("models.${chosen}.flags ++ ", ""))
-    config = told.config
+    explanation = explain(SERVICE.replace("MODEL", "models.${chosen}.file").replace("models.${chosen}.flags ++ ", ""))
+    config = explanation.config
     assert config and (config.engine, config.model, config.port) == ("llamacpp", "/m/a.gguf", 8001)
     assert (config.max_model_len, config.unknown_flags, config.env) == (8192, [], {"CUDA_VISIBLE_DEVICES": "1"})
-    assert (told.unresolved, told.left_out, told.warnings) == ([], [], [])
+    assert (explanation.unresolved, explanation.left_out, explanation.warnings) == ([], [], [])
 
 
 def test_flags_by_the_name_that_let_binds() -> None:
@@ -78,20 +78,20 @@ def test_flags_by_the_name_that_let_binds() -> None:
 
 
 def test_a_model_that_only_nix_can_compute_is_unresolved() -> None:
-    told = explain(SERVICE.replace("MODEL", 'pkgs.fetchurl { url = "https://x.example/a.gguf"; }'))
-    assert told.config and told.config.port == 8001
-    assert told.unresolved[0].startswith("<pkgs.fetchurl url https://x.example/a.gguf")
+    explanation = explain(SERVICE.replace("MODEL", 'pkgs.fetchurl { url = "https://x.example/a.gguf"; }'))
+    assert explanation.config and explanation.config.port == 8001
+    assert explanation.unresolved[0].startswith("<pkgs.fetchurl url https://x.example/a.gguf")
 
 
 def test_the_settings_of_llama_swap_are_its_file() -> None:
-    told = explain(
+    explanation = explain(
         "{ lib, pkgs, ... }: {\n  services.llama-swap = {\n    enable = true;\n    port = 11434;\n    settings = {\n"
         '      macros.run = "${lib.getExe\' pkgs.llama-cpp "llama-server"} --port \\${PORT} -fa on";\n'
         '      models."a:8b" = { cmd = "\\${run} -hf o/a:Q8_0 -c 4096"; ttl = 120; };\n    };\n  };\n}\n'
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.executable, config.model, config.max_model_len) == ("llama-server", "o/a:Q8_0", 4096)
-    assert (config.port, told.unresolved, config.unknown_flags) == (None, ["${PORT}"], ["-fa on"])
+    assert (config.port, explanation.unresolved, config.unknown_flags) == (None, ["${PORT}"], ["-fa on"])
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,18 @@ mkShell {
 
 
 def test_values_of_let_in_the_commands_of_a_shell_hook() -> None:
-    told = explain(SHELL)
-    assert told.config and (told.config.image, told.config.port, told.config.model) == (
+    explanation = explain(SHELL)
+    assert explanation.config and (explanation.config.image, explanation.config.port, explanation.config.model) == (
         "vllm/vllm-openai:v0.11.0", 8005, "o/m",
     )  # fmt: skip
 
 
 def test_values_of_let_in_the_command_of_a_service() -> None:
-    told = explain(
+    explanation = explain(
         '{ pkgs, ... }:\nlet\n  model = "/m/a.gguf";\nin\n{\n  systemd.services.llm.serviceConfig = {\n'
         '    ExecStart = "${pkgs.llama-cpp}/bin/llama-server -m ${model}";\n  };\n}\n'
     )
-    assert told.config and told.config.model == "/m/a.gguf"
+    assert explanation.config and explanation.config.model == "/m/a.gguf"
 
 
 CONTAINER = """{ pkgs, ... }:
@@ -159,7 +159,7 @@ in {
 
 
 def test_values_of_an_inner_let_in_a_container() -> None:
-    assert stated(CONTAINER) == {
+    assert stated_fields(CONTAINER) == {
         "engine": "vllm", "launcher": "podman", "image": "vllm/vllm-openai:v0.11.0", "model": "o/m", "port": 8005,
         "max_model_len": 4096,
     }  # fmt: skip
@@ -179,29 +179,33 @@ def test_command_put_together_from_lists(command: str) -> None:
         '  systemd.services.llama = let args = [ "-m" cfg.file "-c" (toString cfg.window) ]; in {\n'
         f'    environment.CUDA_VISIBLE_DEVICES = "1";\n    serviceConfig.ExecStart = {command};\n  }};\n}}\n'
     )
-    assert stated(module) == {
+    assert stated_fields(module) == {
         "engine": "llamacpp", "launcher": "process", "executable": "llama-server", "model": "/m/a.gguf",
         "max_model_len": 8192, "gpus": "1", "env": {"CUDA_VISIBLE_DEVICES": "1"},
     }  # fmt: skip
 
 
 def test_flags_under_a_condition_are_unresolved() -> None:
-    told = explain(
+    explanation = explain(
         "{ lib, pkgs, ... }: {\n  systemd.services.llm.serviceConfig.ExecStart = lib.escapeShellArgs ([\n"
         '    "${pkgs.vllm}/bin/vllm" "serve" "o/m" "--port" "8005"\n'
         '  ] ++ lib.optionals wide [ "--max-model-len" "65536" ]);\n}\n'
     )
-    assert told.config and (told.config.model, told.config.port, told.config.max_model_len) == ("o/m", 8005, None)
-    assert told.unresolved == ["<lib.optionals wide --max-model-len 65536>"]
+    assert explanation.config and (
+        explanation.config.model,
+        explanation.config.port,
+        explanation.config.max_model_len,
+    ) == ("o/m", 8005, None)
+    assert explanation.unresolved == ["<lib.optionals wide --max-model-len 65536>"]
 
 
 def test_values_of_two_lets_in_a_script() -> None:
-    told = explain(
+    explanation = explain(
         "{\n  outputs = { self, nixpkgs }:\n    let\n      window = 16384;\n    in {\n      apps.default = let\n"
         '        file = "/m/a.gguf";\n      in {\n        program = pkgs.writeShellScript "serve" \'\'\n'
         "          ${pkgs.llama-cpp}/bin/llama-server -m ${file} -c ${toString window}\n"
         "        '';\n      };\n    };\n}\n"
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.executable, config.model, config.max_model_len) == ("llama-server", "/m/a.gguf", 16384)
-    assert told.unresolved == []
+    assert explanation.unresolved == []

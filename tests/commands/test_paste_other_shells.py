@@ -32,9 +32,9 @@ vllm serve o/m $args
 
 
 def test_a_powershell_script() -> None:
-    told = explain(POWERSHELL.replace("CHANGE", '$options += @("-ngl", "24")\n$options += "-t", "6"'))
-    assert told.config
-    config = told.config
+    explanation = explain(POWERSHELL.replace("CHANGE", '$options += @("-ngl", "24")\n$options += "-t", "6"'))
+    assert explanation.config
+    config = explanation.config
     assert (config.model, config.max_model_len, config.port, config.env) == ("C:\\models\\a.gguf", 8192, 8081, {})
     assert config.unknown_flags == ["-ngl 24", "-t 6"]
 
@@ -44,21 +44,21 @@ def test_a_powershell_script() -> None:
     ['if ($env:BIG -eq "1") {\n  $options += @("-ngl", "24")\n}', 'if ($Big) { $options += "-ngl", "24" }'],
 )
 def test_a_condition_of_powershell_is_told(change: str) -> None:
-    told = explain(POWERSHELL.replace("CHANGE", change))
-    assert told.config and told.config.unknown_flags == []
-    assert any("also gets -ngl 24 if" in text for text in told.warnings)
+    explanation = explain(POWERSHELL.replace("CHANGE", change))
+    assert explanation.config and explanation.config.unknown_flags == []
+    assert any("also gets -ngl 24 if" in text for text in explanation.warnings)
 
 
 def test_a_typed_in_model_of_powershell() -> None:
-    told = explain('$Model = Read-Host "Model"\n$env:A = "1"\nllama-server -m $Model -c 4096\n')
-    assert told.config and told.config.env == {"A": "1"} and told.config.max_model_len == 4096
-    assert told.unresolved == ["$Model: read when the script runs"]
+    explanation = explain('$Model = Read-Host "Model"\n$env:A = "1"\nllama-server -m $Model -c 4096\n')
+    assert explanation.config and explanation.config.env == {"A": "1"} and explanation.config.max_model_len == 4096
+    assert explanation.unresolved == ["$Model: read when the script runs"]
 
 
 def test_a_fish_script() -> None:
-    told = explain(FISH.replace("CHANGE", "set -a args --enforce-eager\nset args $args -tp 2"))
-    assert told.config
-    config = told.config
+    explanation = explain(FISH.replace("CHANGE", "set -a args --enforce-eager\nset args $args -tp 2"))
+    assert explanation.config
+    config = explanation.config
     assert (config.model, config.port, config.max_model_len, config.tensor_parallel) == ("o/m", 8081, 8192, 2)
     assert config.enforce_eager is True and config.env == {"CUDA_VISIBLE_DEVICES": "1"}
 
@@ -71,30 +71,30 @@ def test_a_fish_script() -> None:
     ],
 )
 def test_a_condition_of_fish_is_told(change: str) -> None:
-    told = explain(FISH.replace("CHANGE", change))
-    assert told.config and (told.config.port, told.config.enforce_eager) == (8081, None)
-    assert any("also gets --enforce-eager if" in text for text in told.warnings)
+    explanation = explain(FISH.replace("CHANGE", change))
+    assert explanation.config and (explanation.config.port, explanation.config.enforce_eager) == (8081, None)
+    assert any("also gets --enforce-eager if" in text for text in explanation.warnings)
 
 
 def test_comments_behind_the_values_of_powershell() -> None:
     text = POWERSHELL.replace("$Ctx = 8192", "$Ctx = 8192  # lower it, if 'memory' is short")
-    told = explain(text.replace("CHANGE", '$layers = 24 # of 48\n$options += "-ngl", $layers, "-a", "a#b"'))
-    assert told.config
-    assert (told.config.max_model_len, told.config.served_model_name) == (8192, "a#b")
-    assert told.config.unknown_flags == ["-ngl 24"] and told.unresolved == ["${Port:-8081}"]
+    explanation = explain(text.replace("CHANGE", '$layers = 24 # of 48\n$options += "-ngl", $layers, "-a", "a#b"'))
+    assert explanation.config
+    assert (explanation.config.max_model_len, explanation.config.served_model_name) == (8192, "a#b")
+    assert explanation.config.unknown_flags == ["-ngl 24"] and explanation.unresolved == ["${Port:-8081}"]
 
 
 def test_options_of_start_process_are_none_of_the_server() -> None:
-    told = explain(
+    explanation = explain(
         '$exe = "C:\\llama-server.exe"\n$words = @("-m", "C:\\a.gguf", "--port", 8081)\n'
         'if (-not [string]::IsNullOrWhiteSpace($Draft)) {\n  $words += "-md", $Draft\n}\n'
         "Start-Process -FilePath $exe -ArgumentList $words -WindowStyle Hidden -PassThru"
         ' -RedirectStandardOutput "C:\\l"\n'
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.executable, config.model, config.port) == ("C:\\llama-server.exe", "C:\\a.gguf", 8081)
     assert config.unknown_flags == [] and config.speculative is None
-    assert told.warnings == ["${words[@]} also gets -md $Draft if [ -not string ::IsNullOrWhiteSpace $Draft ]"]
+    assert explanation.warnings == ["${words[@]} also gets -md $Draft if [ -not string ::IsNullOrWhiteSpace $Draft ]"]
 
 
 PROGRAM = r"D:\apps\b9\llama-server.exe"

@@ -33,30 +33,32 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_a_script_of_python(script: str) -> None:
-    told = explain(START + script)
-    config = told.config
+    explanation = explain(START + script)
+    config = explanation.config
     assert config and (config.engine, config.executable, config.model) == ("vllm", "python3", "o/m")
     assert (config.port, config.tensor_parallel, config.env) == (8001, 2, {"CUDA_VISIBLE_DEVICES": "1"})
-    assert (told.unresolved, told.warnings, config.unknown_flags) == ([], [], [])
+    assert (explanation.unresolved, explanation.warnings, config.unknown_flags) == ([], [], [])
 
 
 def test_what_only_a_run_computes_is_unresolved() -> None:
-    told = explain(
+    explanation = explain(
         'import subprocess, torch\nsubprocess.Popen(["python", "-m", "sglang.launch_server", "--model-path", "o/m",\n'
         '  "--tp", str(torch.cuda.device_count()), "--port", os.getenv("PORT", "30001")], env={"A": "b c"})\n'
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.model, config.port, config.tensor_parallel) == ("o/m", 30001, None)
-    assert "tensor_parallel is unknown: $(torch.cuda.device_count)" in told.warnings and config.env == {"A": "b c"}
+    assert "tensor_parallel is unknown: $(torch.cuda.device_count)" in explanation.warnings and config.env == {
+        "A": "b c"
+    }
 
 
 def test_a_condition_of_python_is_told() -> None:
-    told = explain(
+    explanation = explain(
         'import subprocess\ncmd = ["vllm", "serve", "o/m"]\nif eager:\n    cmd += ["--enforce-eager"]\n'
         "subprocess.run(cmd)\n"
     )
-    assert told.config and told.config.enforce_eager is None
-    assert any("also gets --enforce-eager if" in text for text in told.warnings)
+    assert explanation.config and explanation.config.enforce_eager is None
+    assert any("also gets --enforce-eager if" in text for text in explanation.warnings)
 
 
 SWITCH = """import subprocess
@@ -75,27 +77,27 @@ def serve():
 
 
 def test_a_switch_of_the_script_decides() -> None:
-    told = explain(SWITCH)
-    config = told.config
+    explanation = explain(SWITCH)
+    config = explanation.config
     assert config and (config.enforce_eager, config.prefix_caching, config.tensor_parallel) == (False, True, 2)
-    assert (told.unresolved, told.warnings, told.left_out) == ([], [], [])
+    assert (explanation.unresolved, explanation.warnings, explanation.left_out) == ([], [], [])
 
 
 def test_a_switch_that_changes_decides_nothing() -> None:
     for change in ("if x:\n    EAGER = True\n", "for EAGER in (True, False):\n    pass\n", "def f(EAGER):\n    pass\n"):
-        told = explain(SWITCH + change)
-        assert told.config and told.config.enforce_eager is None
-        assert any("also gets -tp 2 if" in text for text in told.warnings)
+        explanation = explain(SWITCH + change)
+        assert explanation.config and explanation.config.enforce_eager is None
+        assert any("also gets -tp 2 if" in text for text in explanation.warnings)
 
 
 def test_defaults_of_a_function_hold_unless_its_caller_says_otherwise() -> None:
-    told = explain(
+    explanation = explain(
         'import subprocess\ndef serve(model, port=8001, *, window=4096):\n    subprocess.run(["vllm", "serve", model,\n'
         '      "--port", str(port), "--max-model-len", str(window)])\n'
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.model, config.port, config.max_model_len) == ("${model}", 8001, 4096)
-    assert "${model}" in told.unresolved
+    assert "${model}" in explanation.unresolved
 
 
 @pytest.mark.parametrize(
@@ -127,15 +129,19 @@ PART = """    log = open("server.log", "w")
 
 
 def test_a_part_of_a_function_that_ends_within_its_try() -> None:
-    told = explain(PART)
-    assert told.config and told.refused is None
-    assert (told.config.engine, told.config.max_model_len, told.config.quantization) == ("vllm", 4096, None)
-    assert {"${path}", "${port}"} <= set(told.unresolved)
-    assert any("--quantization" in warning and "is not None" in warning for warning in told.warnings)
+    explanation = explain(PART)
+    assert explanation.config and explanation.refused is None
+    assert (explanation.config.engine, explanation.config.max_model_len, explanation.config.quantization) == (
+        "vllm",
+        4096,
+        None,
+    )
+    assert {"${path}", "${port}"} <= set(explanation.unresolved)
+    assert any("--quantization" in warning and "is not None" in warning for warning in explanation.warnings)
 
 
 def test_a_container_of_an_engine() -> None:
-    told = explain(
+    explanation = explain(
         'import subprocess\nsubprocess.run(["docker", "run", "vllm/vllm-openai:v0.11.0", "--model", "o/m"])\n'
     )
-    assert told.config and (told.config.launcher, told.config.model) == ("docker", "o/m")
+    assert explanation.config and (explanation.config.launcher, explanation.config.model) == ("docker", "o/m")

@@ -27,12 +27,12 @@ spec-draft-n-max = 3
 
 
 def test_a_preset_is_the_command_that_the_router_runs() -> None:
-    told = explain(PRESETS)
-    config = told.config
+    explanation = explain(PRESETS)
+    config = explanation.config
     assert config and (config.engine, config.model, config.served_model_name) == ("llamacpp", "/m/a.gguf", "small")
     assert (config.max_model_len, config.max_num_seqs, config.port) == (65536, 2, None)
     assert config.unknown_flags == ["--flash-attn on", "--jinja", "--no-mmap"]
-    assert told.warnings == ["this paste has two server commands; the first one is used"]
+    assert explanation.warnings == ["this paste has two server commands; the first one is used"]
 
 
 def test_a_section_without_a_model_is_a_repository() -> None:
@@ -43,11 +43,13 @@ def test_a_section_without_a_model_is_a_repository() -> None:
 
 
 def test_the_preset_of_a_repository_has_no_sections() -> None:
-    told = explain("# mine\nhf-repo = o/m-GGUF\nhf-repo-draft = o/d-GGUF\nctx-size = 2048\njinja = true\n; and so on\n")
-    config = told.config
+    explanation = explain(
+        "# mine\nhf-repo = o/m-GGUF\nhf-repo-draft = o/d-GGUF\nctx-size = 2048\njinja = true\n; and so on\n"
+    )
+    config = explanation.config
     assert config and (config.engine, config.model, config.max_model_len) == ("llamacpp", "o/m-GGUF", 2048)
     assert config.speculative and config.speculative.model == "o/d-GGUF"
-    assert (config.unknown_flags, told.left_out, told.warnings) == (["--jinja"], [], [])
+    assert (config.unknown_flags, explanation.left_out, explanation.warnings) == (["--jinja"], [], [])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a paste does not state: what was left out, refused or guessed is said in a sentence."""
+"""Sentences on what was left out of a paste, refused or guessed."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_unreadable_paste_refused_in_a_sentence(paste: str, part: str) -> None:
     ],
 )
 def test_a_container_that_starts_a_script_is_refused_by_its_words(paste: str, command: str) -> None:
-    told = explain(paste)
-    assert told.config and told.config.image == "vllm/vllm-openai:v0.9.0"
-    assert told.refused == (
+    explanation = explain(paste)
+    assert explanation.config and explanation.config.image == "vllm/vllm-openai:v0.9.0"
+    assert explanation.refused == (
         f"The container vllm/vllm-openai:v0.9.0 runs {command}, which is no server's command: "
         "paste the script that starts the server, or its command."
     )
@@ -96,11 +96,11 @@ def test_an_unknown_program_is_named(args: str, hint: str) -> None:
 
 
 def test_an_exported_value_that_a_shell_computes_is_told_with_its_name() -> None:
-    told = explain("export HOST_IP=$(hostname -I | cut -d' ' -f1)\nvllm serve m\n")
-    assert told.config and told.config.env == {}
-    assert told.unresolved == ["$(hostname -I | cut -d' ' -f1)"]
+    explanation = explain("export HOST_IP=$(hostname -I | cut -d' ' -f1)\nvllm serve m\n")
+    assert explanation.config and explanation.config.env == {}
+    assert explanation.unresolved == ["$(hostname -I | cut -d' ' -f1)"]
     text = "the environment variable HOST_IP is left out: only a shell knows $(hostname -I | cut -d' ' -f1)"
-    assert told.warnings == [text]
+    assert explanation.warnings == [text]
     assert explain("export A=$(date)\nexport A=1\nvllm serve m\n").warnings == []
 
 
@@ -111,15 +111,15 @@ def test_gpus_are_compared_with_all_ranks() -> None:
         "CUDA_VISIBLE_DEVICES=0,1 python -m sglang.launch_server --model-path m --tp 2 --dp 2 --enable-dp-attention",
     ):
         assert explain(paste).warnings == []
-    told = explain("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2 -pp 2")
-    assert told.warnings == ["3 GPUs are listed (0,1,2) but tensor parallel is 2 times pipeline parallel 2"]
+    explanation = explain("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2 -pp 2")
+    assert explanation.warnings == ["3 GPUs are listed (0,1,2) but tensor parallel is 2 times pipeline parallel 2"]
 
 
 def test_what_was_read_of_a_container_is_not_left_out() -> None:
-    told = explain(
+    explanation = explain(
         "services:\n  a:\n    # its start\n    image: vllm/vllm-openai:v1\n    entrypoint: [sh, /start.sh]\n"
     )
-    assert told.config and told.config.image and told.left_out == []
+    assert explanation.config and explanation.config.image and explanation.left_out == []
 
 
 def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,8 +163,8 @@ def test_a_misspelled_path_is_told_as_such(paste: str, hint: str) -> None:
 def test_default_assigned_by_a_script_is_applied() -> None:
     read = explain(': "${M:=o/m}" "${TP:=4}"\n: ${PORT:=8000}\nTP=2\nvllm serve "$M" -tp "$TP" --port "$PORT"').config
     assert read and (read.model, read.tensor_parallel, read.port) == ("o/m", 2, 8000)
-    kept = explain('M=o/mine\n: "${M:=o/m}"\nvllm serve "$M"').config
-    assert kept and kept.model == "o/mine"
+    config = explain('M=o/mine\n: "${M:=o/m}"\nvllm serve "$M"').config
+    assert config and config.model == "o/mine"
 
 
 @pytest.mark.parametrize(
@@ -176,39 +176,39 @@ def test_default_assigned_by_a_script_is_applied() -> None:
     ],
 )
 def test_conditional_flag_is_not_stated(condition: str) -> None:
-    told = explain(f'ARGS=()\n{condition}\nvllm serve o/m "${{ARGS[@]}}" --port 8000')
-    assert told.config and told.config.enforce_eager is None and told.config.port == 8000
-    assert "${ARGS[@]}" in told.unresolved and told.config.unknown_flags == []
+    explanation = explain(f'ARGS=()\n{condition}\nvllm serve o/m "${{ARGS[@]}}" --port 8000')
+    assert explanation.config and explanation.config.enforce_eager is None and explanation.config.port == 8000
+    assert "${ARGS[@]}" in explanation.unresolved and explanation.config.unknown_flags == []
     plain = explain('ARGS=()\nARGS+=(--enforce-eager)\nvllm serve o/m "${ARGS[@]}"').config
     assert plain and plain.enforce_eager is True
 
 
 def test_unindented_manifest_is_read_by_line() -> None:
-    told = explain(
+    explanation = explain(
         "apiVersion: apps/v1\nkind: Deployment\nspec:\ntemplate:\nspec:\ncontainers:\n- name: v\n"
         "image: vllm/vllm-openai:v0.20.0\nports:\n- containerPort: 8000\nenv:\n- name: HF_HOME\nvalue: /hf # here\n"
         'args:\n- --model\n- o/m\n- –max-model-len\n- "4096"\nresources:\nlimits:\nmemory: "16Gi"\n'
     )
-    config = told.config
+    config = explanation.config
     assert config and (config.launcher, config.image) == ("kubernetes", "vllm/vllm-openai:v0.20.0")
     assert (config.model, config.max_model_len, config.env) == ("o/m", 4096, {"HF_HOME": "/hf"})
-    assert "the manifest has lost its indentation and was read line by line" in told.warnings
+    assert "the manifest has lost its indentation and was read line by line" in explanation.warnings
 
 
 @pytest.mark.parametrize("item", ["--model a/b", '"--model a/b"', "--model 'a/b'"])
 def test_flag_and_value_in_a_list_item_are_two(item: str) -> None:
-    told = explain(
+    explanation = explain(
         f"services:\n  s:\n    image: vllm/vllm-openai:v0.20.0\n    command:\n      - {item}\n      - --port=8000\n"
     )
-    assert told.config and told.config.model == "a/b" and told.config.unknown_flags == []
-    assert any("are in one list item" in warning for warning in told.warnings)
+    assert explanation.config and explanation.config.model == "a/b" and explanation.config.unknown_flags == []
+    assert any("are in one list item" in warning for warning in explanation.warnings)
 
 
 @pytest.mark.parametrize("prompt", ["", "> "])
 def test_output_redirected_in_a_line_of_its_own_is_no_prompt(prompt: str) -> None:
-    told = explain(f'vllm serve m \\\n{prompt}  --port 1 \\\n{prompt}> "$LOG" 2>&1 &')
-    assert told.config and (told.config.model, told.config.port) == ("m", 1)
-    assert told.warnings == [] and told.left_out[0] == "> $LOG"
+    explanation = explain(f'vllm serve m \\\n{prompt}  --port 1 \\\n{prompt}> "$LOG" 2>&1 &')
+    assert explanation.config and (explanation.config.model, explanation.config.port) == ("m", 1)
+    assert explanation.warnings == [] and explanation.left_out[0] == "> $LOG"
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def test_a_script_that_starts_another_script_is_named_in_the_refusal() -> None:
 
 
 def test_another_server_beside_a_known_one_is_no_refusal() -> None:
-    told = explain("ollama serve &\nvllm serve m --port 1")
-    assert told.refused is None and told.config and told.config.model == "m"
+    explanation = explain("ollama serve &\nvllm serve m --port 1")
+    assert explanation.refused is None and explanation.config and explanation.config.model == "m"
 
 
 BATCH = """#!/bin/bash
@@ -250,9 +250,9 @@ vllm serve $MODEL --port 8000
 
 
 def test_what_the_server_does_not_get_is_not_asked_for() -> None:
-    told = explain(BATCH)
-    assert told.config and (told.config.model, told.config.port) == ("o/m", 8000)
-    assert told.unresolved == ["${1:-o/m}"]
+    explanation = explain(BATCH)
+    assert explanation.config and (explanation.config.model, explanation.config.port) == ("o/m", 8000)
+    assert explanation.unresolved == ["${1:-o/m}"]
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_what_the_server_does_not_get_is_not_asked_for() -> None:
 )
 def test_what_the_server_gets_is_asked_for(line: str, reference: str) -> None:
     text = f"HOST=$(hostname)\n{line}\n"
-    told = explain(text if "vllm" in line else f"{text}vllm serve m\n")
-    assert reference in told.unresolved
+    explanation = explain(text if "vllm" in line else f"{text}vllm serve m\n")
+    assert reference in explanation.unresolved
 
 
 def test_options_of_a_batch_job_are_told() -> None:
@@ -293,37 +293,37 @@ def test_options_of_a_batch_job_are_told() -> None:
     ],
 )
 def test_gpus_of_a_batch_job(options: str, gpus: str | None) -> None:
-    told = explain(f"#!/bin/bash\n#SBATCH {options}\nvllm serve m --tensor-parallel-size 2\n")
-    assert told.config and told.config.gpus == gpus
-    assert stated_gpus(told.config) == frozenset(), "a count does not say which"
+    explanation = explain(f"#!/bin/bash\n#SBATCH {options}\nvllm serve m --tensor-parallel-size 2\n")
+    assert explanation.config and explanation.config.gpus == gpus
+    assert stated_gpus(explanation.config) == frozenset(), "a count does not say which"
 
 
 def test_nodes_of_a_batch_job_are_told() -> None:
-    told = explain("#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nvllm serve m\n")
-    assert told.warnings == ["the Slurm job has 2 nodes: how many of their GPUs the server gets is not read"]
+    explanation = explain("#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nvllm serve m\n")
+    assert explanation.warnings == ["the Slurm job has 2 nodes: how many of their GPUs the server gets is not read"]
 
 
 def test_gpus_of_a_step_come_before_those_of_its_job() -> None:
-    told = explain("#SBATCH --gres=gpu:8\nsrun --gres=gpu:4 vllm serve m\n")
-    assert told.config and told.config.gpus == "count=4"
+    explanation = explain("#SBATCH --gres=gpu:8\nsrun --gres=gpu:4 vllm serve m\n")
+    assert explanation.config and explanation.config.gpus == "count=4"
 
 
 @pytest.mark.parametrize("end", ["exit 2", "echo retired; exit"])
 def test_a_script_that_ends_before_its_server_is_told(end: str) -> None:
-    told = explain(f"{end}\nvllm serve m\n")
-    assert told.config and told.config.model == "m"
-    assert any(text.startswith("the script ends in line 1 (`exit") for text in told.warnings)
+    explanation = explain(f"{end}\nvllm serve m\n")
+    assert explanation.config and explanation.config.model == "m"
+    assert any(text.startswith("the script ends in line 1 (`exit") for text in explanation.warnings)
 
 
 @pytest.mark.parametrize("end", ["test -f x || exit 1", "if [ a ]; then\n  exit 1\nfi", "usage() {\n  exit 1\n}"])
 def test_a_script_that_may_end_is_not_told(end: str) -> None:
-    told = explain(f"{end}\nvllm serve m\n")
-    assert told.config and told.warnings == []
+    explanation = explain(f"{end}\nvllm serve m\n")
+    assert explanation.config and explanation.warnings == []
 
 
 def test_a_computed_alternative_is_shown() -> None:
-    told = explain('if [ "$DP" = 1 ]; then\n  N=$(( C / 8 ))\nelse\n  N=4\nfi\nvllm serve m --max-num-seqs $N\n')
-    assert told.unresolved == ['$N: $(( C / 8 )) if [ "$DP" = 1 ]; 4 otherwise']
+    explanation = explain('if [ "$DP" = 1 ]; then\n  N=$(( C / 8 ))\nelse\n  N=4\nfi\nvllm serve m --max-num-seqs $N\n')
+    assert explanation.unresolved == ['$N: $(( C / 8 )) if [ "$DP" = 1 ]; 4 otherwise']
 
 
 @pytest.mark.parametrize(
@@ -336,22 +336,28 @@ def test_a_computed_alternative_is_shown() -> None:
     ],
 )
 def test_what_runs_the_server_is_a_flag_of_the_launcher(prefix: str) -> None:
-    told = explain(f"{prefix} \\\n  vllm serve o/m --port 8001\n")
-    assert told.config and (told.config.model, told.config.env, told.config.argv[-1]) == ("o/m", {}, "8001")
-    assert (told.launcher_flags, told.left_out) == ([prefix], [])
+    explanation = explain(f"{prefix} \\\n  vllm serve o/m --port 8001\n")
+    assert explanation.config and (explanation.config.model, explanation.config.env, explanation.config.argv[-1]) == (
+        "o/m",
+        {},
+        "8001",
+    )
+    assert (explanation.launcher_flags, explanation.left_out) == ([prefix], [])
 
 
 def test_a_usage_line_in_a_comment_of_a_script_is_no_command() -> None:
-    told = explain("#!/bin/bash\n# Usage:\n#   vllm serve wrong --port 1\ndocker run --rm $IMAGE sleep infinity\n")
-    assert told.refused and (told.config is None or told.config.model is None)
+    explanation = explain(
+        "#!/bin/bash\n# Usage:\n#   vllm serve wrong --port 1\ndocker run --rm $IMAGE sleep infinity\n"
+    )
+    assert explanation.refused and (explanation.config is None or explanation.config.model is None)
 
 
 def test_servers_in_functions_that_nothing_calls_are_counted() -> None:
-    told = explain(
+    explanation = explain(
         "small() {\n  vllm serve a --port 1\n}\nstop() {\n  docker rm x\n}\nlarge() {\n  vllm serve b --port 2\n}\n"
     )
-    assert told.config and told.config.model == "a"
-    assert told.warnings == ["2 servers are in this paste; the first one is used"]
+    assert explanation.config and explanation.config.model == "a"
+    assert explanation.warnings == ["2 servers are in this paste; the first one is used"]
 
 
 def test_a_container_without_an_image_is_refused_in_words() -> None:
@@ -362,9 +368,9 @@ def test_a_container_without_an_image_is_refused_in_words() -> None:
 PRINTED = "printf '#!/bin/bash\\nexec vllm serve %q ' \"$MODEL\"\n"
 
 
-@pytest.mark.parametrize("rest", ["", 'docker run -d --name node "$IMAGE" sleep infinity\n'])
-def test_a_script_that_prints_a_servers_command_for_another_is_refused_so(rest: str) -> None:
-    refused = explain(f"#!/bin/bash\nwrite() {{\n  {PRINTED}}}\n{rest}").refused
+@pytest.mark.parametrize("text", ["", 'docker run -d --name node "$IMAGE" sleep infinity\n'])
+def test_a_script_that_prints_a_servers_command_for_another_is_refused_so(text: str) -> None:
+    refused = explain(f"#!/bin/bash\nwrite() {{\n  {PRINTED}}}\n{text}").refused
     assert refused == (
         "The paste does not start the server itself: its printf writes a command of vLLM for another script. "
         "Paste that script as it is written."
@@ -372,5 +378,5 @@ def test_a_script_that_prints_a_servers_command_for_another_is_refused_so(rest: 
 
 
 def test_a_server_beside_a_printed_command_is_read() -> None:
-    told = explain(f"{PRINTED}vllm serve o/m --port 8001\n")
-    assert told.refused is None and told.config and told.config.model == "o/m"
+    explanation = explain(f"{PRINTED}vllm serve o/m --port 8001\n")
+    assert explanation.refused is None and explanation.config and explanation.config.model == "o/m"

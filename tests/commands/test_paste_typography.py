@@ -1,4 +1,4 @@
-"""What word processors and messengers make of a command's hyphens and quotes, undone."""
+"""Hyphens and quotes of a command that word processors and messengers changed are restored."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ FOLDED = {
 
 @pytest.mark.parametrize("text", FOLDED.values(), ids=FOLDED)
 def test_a_block_is_joined_as_yaml_joins_it(text: str) -> None:
-    told = explain(text)
-    config = told.config
-    assert config and told.refused is None
+    explanation = explain(text)
+    config = explanation.config
+    assert config and explanation.refused is None
     assert (config.engine, config.launcher, config.image) == ("llamacpp", "docker", "registry.example/llama-cpp:latest")
     assert (config.model, config.max_model_len, config.gpus, config.port) == ("/models/a.gguf", 65536, "all", None)
     assert config.max_num_seqs == 4 or "--parallel 4" in config.unknown_flags
@@ -62,20 +62,20 @@ MACRO += "      ${run}\n      # the model\n      --model /m/big.gguf\n      -c 4
 
 
 def test_a_macro_of_several_lines_is_part_of_the_command() -> None:
-    told = explain(MACRO)
-    config = told.config
+    explanation = explain(MACRO)
+    config = explanation.config
     assert config and (config.model, config.max_model_len, config.port) == ("/m/big.gguf", 4096, None)
     assert config.unknown_flags == ["-t 10"]
-    assert (told.repaired, told.left_out, told.unresolved) == ([], [], ["${PORT}"])
+    assert (explanation.repaired, explanation.left_out, explanation.unresolved) == ([], [], ["${PORT}"])
 
 
 def test_a_server_of_windows_stands_behind_backslashes() -> None:
     text = MACRO.replace("/opt/llama-server", r"D:\apps\b9\llama-server.exe").replace("/m/big.gguf", r"D:\m\big.gguf")
-    told = explain(text + "  small:\n    cmd: |\n      ${run}\n      -m D:/m/small.gguf\n")
-    config = told.config
+    explanation = explain(text + "  small:\n    cmd: |\n      ${run}\n      -m D:/m/small.gguf\n")
+    config = explanation.config
     assert config and (config.executable, config.model) == (r"D:\apps\b9\llama-server.exe", r"D:\m\big.gguf")
-    assert (config.max_model_len, told.repaired, told.left_out) == (4096, [], [])
-    assert told.warnings[0] == "2 servers are in this paste; the first one is used"
+    assert (config.max_model_len, explanation.repaired, explanation.left_out) == (4096, [], [])
+    assert explanation.warnings[0] == "2 servers are in this paste; the first one is used"
 
 
 SWAP_FILE = "models:\n  small:\n    cmd: >\n      /app/llama-server -m /m/a.gguf\n      -c 8192 --port 9001\n"
@@ -91,8 +91,8 @@ WITHIN = {
 def test_a_configuration_file_in_a_manifest_is_searched(launcher: str) -> None:
     text = WITHIN[launcher]
     indent = next(line for line in text.split("\n") if "FILE" in line).partition("FILE")[0]
-    told = explain(text.replace("FILE", SWAP_FILE.replace("\n", f"\n{indent}")))
-    config = told.config
+    explanation = explain(text.replace("FILE", SWAP_FILE.replace("\n", f"\n{indent}")))
+    config = explanation.config
     assert config and (config.engine, config.launcher, config.image) == (
         "llamacpp",
         launcher,
@@ -100,8 +100,10 @@ def test_a_configuration_file_in_a_manifest_is_searched(launcher: str) -> None:
     )
     assert (config.model, config.max_model_len, config.port) == ("/m/a.gguf", 8192, 9001)
     assert config.volumes == (["./m:/m"] if launcher == "compose" else [])
-    assert (told.repaired, told.left_out) == ([], [])
-    assert told.warnings == ["the program of the container registry.example/swap:1 starts the server, not Pitwall"]
+    assert (explanation.repaired, explanation.left_out) == ([], [])
+    assert explanation.warnings == [
+        "the program of the container registry.example/swap:1 starts the server, not Pitwall"
+    ]
 
 
 def test_a_container_beside_another_is_not_taken_for_that_of_the_server() -> None:

@@ -57,11 +57,11 @@ def test_preset_regenerates_its_published_command(command: PublishedCommand) -> 
 def test_what_a_source_does_not_say_is_marked(stem: str) -> None:
     preset = SHELF.presets[stem]
     assert preset.published in load_published()
-    stated = preset.config.model_dump(exclude_none=True)
-    assert all(key.split(".")[0] not in stated for key in preset.required)
-    said = " ".join(preset.launchable.argv)
+    fields = preset.config.model_dump(exclude_none=True)
+    assert all(key.split(".")[0] not in fields for key in preset.required)
+    text = " ".join(preset.launchable.argv)
     for key in preset.inferred:
-        assert key in said if key.startswith("--") else stated.get(key.split(".")[0]), key
+        assert key in text if key.startswith("--") else fields.get(key.split(".")[0]), key
     is_printed = stem in {command.preset for command in COMMANDS}
     assert is_printed != bool(preset.inferred)
 

@@ -57,8 +57,8 @@ PASTES = [
 
 def in_bash(text: str) -> list[str]:
     """The words that the program is given."""
-    done = subprocess.run(["bash"], input=TELL + text, env=ENVIRON, capture_output=True, text=True, check=True)
-    return done.stdout.split("\0")[:-1]
+    process = subprocess.run(["bash"], input=TELL + text, env=ENVIRON, capture_output=True, text=True, check=True)
+    return process.stdout.split("\0")[:-1]
 
 
 def config_of(text: str) -> Config:
@@ -112,8 +112,8 @@ def test_generated_commands_match_a_shell() -> None:
     pastes = [paste for paste in map(generated, range(400)) if not explain_lacks(paste)]
     assert len(pastes) > 300
     expected = in_bash("\n".join(f"{paste}\nprintf '\\1\\0'" for paste in pastes))
-    told = [list(words) for is_end, words in groupby(expected, key=lambda word: word == "\1") if not is_end]
-    assert [launched(config_of(paste)) for paste in pastes] == told
+    actual_words = [list(words) for is_end, words in groupby(expected, key=lambda word: word == "\1") if not is_end]
+    assert [launched(config_of(paste)) for paste in pastes] == actual_words
 
 
 def explain_lacks(paste: str) -> list[str]:

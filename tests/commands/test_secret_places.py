@@ -111,10 +111,10 @@ def test_placeholder_is_secret_only_in_place() -> None:
 def test_a_place_without_its_secret_is_named() -> None:
     words = ["vllm", "--db", f"https://u:{MASK}@h", "--api-key", "a", MASK]
     hidden = hide_secrets(words, {"DB": f"x://u:{MASK}@h"}, {}, {})
-    named = unfilled_places({"argv": hidden.argv, "env": hidden.env}, hidden.secrets)
-    assert named == [f"--db https://u:{MASK}@h", "--api-key (2)", f"DB=x://u:{MASK}@h"]
-    lost = {"argv": ["vllm", "--api-key", "${PITWALL_SECRET_12}"], "env": {}}
-    assert unfilled_places(lost, {}) == ["--api-key"]
+    named_unfilled_places = unfilled_places({"argv": hidden.argv, "env": hidden.env}, hidden.secrets)
+    assert named_unfilled_places == [f"--db https://u:{MASK}@h", "--api-key (2)", f"DB=x://u:{MASK}@h"]
+    fields = {"argv": ["vllm", "--api-key", "${PITWALL_SECRET_12}"], "env": {}}
+    assert unfilled_places(fields, {}) == ["--api-key"]
 
 
 def test_copied_commands_tell_the_places_apart() -> None:

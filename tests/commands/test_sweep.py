@@ -104,8 +104,11 @@ def finished(engine: str, seconds: float, workload: str = "five", state: RunStat
 def test_estimate_states_its_evidence_or_is_none() -> None:
     runs = [finished("vllm", 10), finished("vllm", 20), finished("vllm", 60), finished("sglang", 500)]
     runs += [finished("vllm", 1, state=RunState.FAILED), finished("vllm", 1, workload="watch")]
-    known = estimate(4, "five", runs, Config(engine="vllm", max_num_seqs=8))
-    assert known.seconds == 80 and known.basis == "median of 3 finished runs of this workload of this engine and model"
+    known_estimate = estimate(4, "five", runs, Config(engine="vllm", max_num_seqs=8))
+    assert (
+        known_estimate.seconds == 80
+        and known_estimate.basis == "median of 3 finished runs of this workload of this engine and model"
+    )
     repeated = estimate(2, "five", runs, Config(engine="vllm", port=9000))
     assert repeated.seconds == 40 and repeated.basis == "median of 3 finished runs of this workload and configuration"
     assert estimate(1, "five", runs[3:4], Config()).basis.endswith("1 finished run of this workload of any model")

@@ -1,4 +1,4 @@
-"""What a shell cuts and replaces in a value is what a real bash does; forms that are not read stay unknown."""
+"""Text operations of a shell give what a real bash gives; forms that are not read stay unknown."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def cases(count: int) -> list[tuple[str, str, str]]:
 
 
 def test_a_result_is_that_of_bash() -> None:
-    made = cases(600)
-    lines = [f"v='{value}'; printf '%s\\n' \"${{v{operator}{operand}}}\"" for value, operator, operand in made]
+    made_cases = cases(600)
+    lines = [f"v='{value}'; printf '%s\\n' \"${{v{operator}{operand}}}\"" for value, operator, operand in made_cases]
     output = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True).stdout
-    results = [apply_operation(operator, operand, value) for value, operator, operand in made]
-    assert list(zip(made, results, strict=True)) == list(zip(made, output.split("\n")[:-1], strict=True))
+    results = [apply_operation(operator, operand, value) for value, operator, operand in made_cases]
+    assert list(zip(made_cases, results, strict=True)) == list(zip(made_cases, output.split("\n")[:-1], strict=True))
 
 
 @pytest.mark.parametrize(("operator", "operand"), UNREAD)
@@ -50,6 +50,6 @@ def test_other_forms_have_no_result(operator: str, operand: str) -> None:
 
 
 def test_a_cut_by_an_unknown_value_stays_unresolved() -> None:
-    told = explain("MODEL=org/draft\nvllm serve ${MODEL#$PREFIX}\n")
-    assert told.config and told.config.model != "org/draft"
-    assert "${MODEL#$PREFIX}" in told.unresolved
+    explanation = explain("MODEL=org/draft\nvllm serve ${MODEL#$PREFIX}\n")
+    assert explanation.config and explanation.config.model != "org/draft"
+    assert "${MODEL#$PREFIX}" in explanation.unresolved

@@ -53,8 +53,8 @@ def test_written_command_reads_as_same_config(paste: str) -> None:
     config = bare(explain(paste).config)
     if config.executable == "./run-recipe.sh":
         pytest.skip("a recipe's settings stand in the recipe, not in fields")
-    written = explain(shell_text(command_of(config), process_env(config))).config
-    assert bare(written).model_copy(update={"executable": config.executable}) == config
+    written_config = explain(shell_text(command_of(config), process_env(config))).config
+    assert bare(written_config).model_copy(update={"executable": config.executable}) == config
 
 
 def process_env(config: Config) -> dict[str, str]:

@@ -44,15 +44,15 @@ def _of_run(record: LoadRecord, run_id: str) -> LoadRecord:
 
 def _counters(store: Store, run_id: str, spans: Sequence[tuple[int, float, float]]) -> None:
     """Store the engine's counters of a run: (seconds, tok/s, requests running), one after the other."""
-    (found,) = store.runs_of([run_id])
-    assert found.ready_at
+    (run,) = store.runs_of([run_id])
+    assert run.ready_at
     tokens, second, samples = 0.0, 0, []
     for seconds, tps, running in spans:
         for _ in range(seconds):
             samples.append(
                 CounterSample(
                     run_id,
-                    found.ready_at + timedelta(seconds=second),
+                    run.ready_at + timedelta(seconds=second),
                     float(second),
                     "vllm.counter",
                     generation_tokens_total=tokens,
@@ -163,11 +163,11 @@ def log_alone(store: Store) -> list[str]:
 def log_without_realtime_counters(store: Store) -> list[str]:
     """SGLang's log beside a load: its counters tell nothing while it runs."""
     run_id = _write(store, [request(n, float(n)) for n in range(3)], "sglang-000", 70, config=Config(engine="sglang"))
-    (found,) = store.runs_of([run_id])
-    assert found.ready_at
+    (run,) = store.runs_of([run_id])
+    assert run.ready_at
     lines = [
         LogSample(
-            run_id, found.ready_at + timedelta(seconds=n + 1), n, n, "sglang.log", kind="decode", window_s=1.0,
+            run_id, run.ready_at + timedelta(seconds=n + 1), n, n, "sglang.log", kind="decode", window_s=1.0,
             generation_tps=68.0 + n % 2, requests_running=1.0,
         )
         for n in range(8)
@@ -177,11 +177,11 @@ def log_without_realtime_counters(store: Store) -> list[str]:
 
 
 def _logged(store: Store, run_id: str, engine: str, definition: str, lines: Sequence[tuple[float, ...]]) -> str:
-    made = Run(
+    run = Run(
         id=run_id, name=run_id, color=3, config=Config(engine=engine), machine_id="m1", created_at=T0, started_at=T0,
         ready_at=T0, ended_at=T0 + timedelta(seconds=600), state=RunState.FINISHED, kind="imported",
     )  # fmt: skip
-    store.save_run(made)
+    store.save_run(run)
     samples, at_s = [], 0.0
     for number, (window_s, tps, running) in enumerate(lines):
         at_s += window_s

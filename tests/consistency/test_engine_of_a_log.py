@@ -52,6 +52,8 @@ def test_a_log_has_one_engine(log: Path) -> None:
 
 
 def test_a_command_in_the_prose_before_its_log() -> None:
-    told = explain("vllm serve o/m -tp 2\n\nIt dies:\n```\nINFO 06-11 11:46:37 [loggers.py:118] Engine 000: x\n```\n")
-    assert told.config and (told.config.engine, told.config.model) == ("vllm", "o/m")
-    assert "the text around the code block" not in told.left_out
+    explanation = explain(
+        "vllm serve o/m -tp 2\n\nIt dies:\n```\nINFO 06-11 11:46:37 [loggers.py:118] Engine 000: x\n```\n"
+    )
+    assert explanation.config and (explanation.config.engine, explanation.config.model) == ("vllm", "o/m")
+    assert "the text around the code block" not in explanation.left_out

@@ -82,7 +82,7 @@ def listed_value(metrics: RunMetrics, key: str) -> float | None:
     return value.value if value else None
 
 
-def shown(text: str) -> str:
+def without_tags(text: str) -> str:
     """Markup without tags."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
@@ -136,10 +136,13 @@ def test_tiles_and_numbers_of_run(seeded: Seeded) -> None:
     for run in seeded.runs:
         metrics = seeded.metrics[run.id]
         tiles_html = number_tiles(seeded.reports[run.id], metrics)
-        tiles = {shown(label): shown(cell) for label, cell in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", tiles_html)}
+        tiles = {
+            without_tags(label): without_tags(cell)
+            for label, cell in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", tiles_html)
+        }
         table = dict(re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td>', all_numbers_table(metrics)))
         for metric, value in metrics.items():
-            cell = shown(table[metric.title])
+            cell = without_tags(table[metric.title])
             expected = metric_text(metric, value.value) if value.value is not None else reason_text(value.reason)
             assert cell.startswith(str(expected)), (run.id, metric.title)
             if metric in tile_metrics(metrics) and value.value is not None and metric.key != "startup_s":
@@ -216,9 +219,9 @@ def test_arms_are_means_of_their_runs(seeded: Seeded, data: ReportData) -> None:
             values = [
                 seeded.metrics[run.run_id][metric].value for run in arm.runs if metric in seeded.metrics[run.run_id]
             ]
-            known = [number for number in values if number is not None]
+            known_values = [number for number in values if number is not None]
             if metric.definition.repeats is not Repeats.MEDIAN:
-                assert value.value == (pytest.approx(mean_of(known)) if known else None), (arm.id, metric)
+                assert value.value == (pytest.approx(mean_of(known_values)) if known_values else None), (arm.id, metric)
 
 
 def test_rows_of_compare(data: ReportData) -> None:
@@ -226,7 +229,7 @@ def test_rows_of_compare(data: ReportData) -> None:
     columns = TableColumns(report.arms, lambda _: {}, {run.id: 0 for run in data.runs}, 0.02)
     html = metric_sections(columns, data.arm_metrics)
     rows = {
-        shown(title): [shown(cell) for cell in re.findall(r"<td>(.*?)</td>", cells)]
+        without_tags(title): [without_tags(cell) for cell in re.findall(r"<td>(.*?)</td>", cells)]
         for title, cells in re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', html)
     }
     positions = {arm.id: position for position, arm in enumerate(report.arms)}
@@ -238,10 +241,10 @@ def test_rows_of_compare(data: ReportData) -> None:
 def test_sentence_viewpoints_and_json(data: ReportData) -> None:
     """The answer's values are those of the rows and of the viewpoint."""
     report: ComparisonReport = data.comparison
-    told: dict[str, Any] = as_json(report, ())
+    actual_fields: dict[str, Any] = as_json(report, ())
     compared = next(ranking for ranking in data.rankings if ranking.viewpoint.value == "compared")
     by_arm = {candidate.arm_id: candidate.value for candidate in compared.candidates}
-    for answer, fields in zip(report.answers, told["answers"], strict=True):
+    for answer, fields in zip(report.answers, actual_fields["answers"], strict=True):
         for arm, name in zip(answer.pair.arms, ("baseline", "other"), strict=True):
             metrics = data.arm_metrics[arm.id]
             (metric,) = [metric for metric in metrics if objective_of(metric) == report.objective]
@@ -280,8 +283,10 @@ def test_foreign_numbers_stand_apart(seeded: Seeded) -> None:
     assert guide["output_tps"] is None and guide["stream_tps"] is None
     assert guide.stated and (guide.stated.statistic, guide.stated.value) == ("mean", 187.2659299644405)
     order = [run.id for run in sort_runs(seeded.runs, lines, "typical")]
-    known = [run_id for run_id in order if lines[run_id]["typical_tps"] is not None]
-    assert known[-1] == "log-000" and order[: len(known)] == known, "an imported log follows every measured run"
+    known_order = [run_id for run_id in order if lines[run_id]["typical_tps"] is not None]
+    assert known_order[-1] == "log-000" and order[: len(known_order)] == known_order, (
+        "an imported log follows every measured run"
+    )
 
 
 def test_troubles_of_the_seeds(seeded: Seeded) -> None:

@@ -72,38 +72,38 @@ def test_ngram_drafts_on_text_that_repeats(tiny_model: ModelFiles, tmp_path: Pat
 
 
 def test_a_missing_model_is_one_sentence() -> None:
-    done = run_demo("serve", "-m", "/nowhere/gemma.gguf")
-    assert done.returncode == 1
-    assert done.stderr == (
+    demo = run_demo("serve", "-m", "/nowhere/gemma.gguf")
+    assert demo.returncode == 1
+    assert demo.stderr == (
         "demo: no model file at /nowhere/gemma.gguf (-m); 'python -m demo model --dir DIR' makes one\n"
     )
 
 
 def test_a_port_in_use_is_one_sentence(tiny_model: ModelFiles) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = run_demo("serve", "-m", str(tiny_model.target), "--port", str(port))
-    assert (done.returncode, done.stderr) == (1, f"demo: cannot listen on 127.0.0.1:{port}: Address already in use\n")
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", 0))
+        taken_socket.listen()
+        port = taken_socket.getsockname()[1]
+        demo = run_demo("serve", "-m", str(tiny_model.target), "--port", str(port))
+    assert (demo.returncode, demo.stderr) == (1, f"demo: cannot listen on 127.0.0.1:{port}: Address already in use\n")
 
 
 def test_bad_model_refused_with_llamacpp_reason(tmp_path: Path) -> None:
     (tmp_path / "bad.gguf").write_text("not a model")
-    done = run_demo("serve", "-m", str(tmp_path / "bad.gguf"), "--port", str(free_ports(1)[0]))
-    assert done.returncode == 1
-    assert "invalid magic" in done.stderr
+    demo = run_demo("serve", "-m", str(tmp_path / "bad.gguf"), "--port", str(free_ports(1)[0]))
+    assert demo.returncode == 1
+    assert "invalid magic" in demo.stderr
     # llama.cpp's own log thread writes to the same stream: our sentence may come in the middle of one of its lines.
-    assert "demo: llama.cpp could not start with" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "demo: llama.cpp could not start with" in demo.stderr
+    assert "Traceback" not in demo.stderr
 
 
 def test_missing_engine_names_the_needed_install(tiny_model: ModelFiles) -> None:
     code = "import sys; sys.modules['xllamacpp'] = None; from demo.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "serve", "-m", str(tiny_model.target), "--port", str(free_ports(1)[0])]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1
-    assert done.stderr == "demo: the demo engine is not installed: run 'pip install -r requirements-demo.txt'\n"
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 1
+    assert process.stderr == "demo: the demo engine is not installed: run 'pip install -r requirements-demo.txt'\n"
 
 
 def test_three_configs_start_from_empty_folder(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_demo_port_is_free_and_not_ephemeral(monkeypatch: pytest.MonkeyPatch) ->
     """Its servers start minutes after their ports were chosen."""
     assert not set(presets.PORTS) & set(range(32768, 61000)), "what Linux gives unless it is set otherwise"
     (port,) = free_ports(1)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", port))
+    with socket.socket() as taken_socket:
+        taken_socket.bind(("127.0.0.1", port))
         monkeypatch.setattr(presets, "PORTS", [port])
         assert presets.free_ports(1) == []
     assert presets.free_ports(1) == [port]

@@ -61,6 +61,6 @@ def test_podman_makes_a_unit_of_the_quadlet(tmp_path: Path) -> None:
     shutil.copy(ROOT / "deploy/pitwall.container", tmp_path)
     environ = os.environ | {"QUADLET_UNIT_DIRS": str(tmp_path)}
     argv = [str(GENERATOR), "--user", "--dryrun"]
-    done = subprocess.run(argv, env=environ, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "--publish 127.0.0.1:8501:8501" in done.stdout and "localhost/pitwall" in done.stdout
+    process = subprocess.run(argv, env=environ, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert "--publish 127.0.0.1:8501:8501" in process.stdout and "localhost/pitwall" in process.stdout

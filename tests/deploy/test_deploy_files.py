@@ -56,5 +56,5 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit.write_text((ROOT / "deploy/pitwall.service").read_text().replace("%h/pitwall", str(ROOT)))
     environ = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     argv = ["systemd-analyze", "verify", "--user", "--man=no", str(unit)]
-    done = subprocess.run(argv, env=environ, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run(argv, env=environ, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")

@@ -93,7 +93,7 @@ def import_log(log: Path) -> None:
 
 
 def test_older_data_opens_in_the_newer_image_and_the_way_back_is_a_restored_volume(older: str, newer: str) -> None:
-    volume, restored, whole = NAME, f"{NAME}-restored", f"{NAME}-whole"
+    volume, restored, text = NAME, f"{NAME}-restored", f"{NAME}-whole"
     try:
         with running(older, volume) as port:
             import_log(LOGS[0])
@@ -111,9 +111,9 @@ def test_older_data_opens_in_the_newer_image_and_the_way_back_is_a_restored_volu
         restore(older, volume, restored, "/data/restored")
         with running(older, restored, "/data/restored") as port:
             assert run_names(port) == before, "and nothing of later"
-        restore(newer, volume, whole, "/data")
-        with running(newer, whole) as port:
+        restore(newer, volume, text, "/data")
+        with running(newer, text) as port:
             assert run_names(port) == before, "a volume as a whole is filled too"
     finally:
-        for name in (volume, restored, whole):
+        for name in (volume, restored, text):
             podman("volume", "rm", "-f", name)

@@ -54,8 +54,8 @@ def choose_later(page: Page, title: str) -> None:
             box.fill(title, timeout=5000)
             page.get_by_role("option", name=title, exact=True).click(timeout=5000)
             break
-    chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Then, on the same server")
-    expect(chosen.get_by_text(title, exact=True).first).to_be_visible()
+    text = page.get_by_test_id("stMultiSelect").filter(has_text="Then, on the same server")
+    expect(text.get_by_text(title, exact=True).first).to_be_visible()
 
 
 def choose_no_workload(page: Page) -> None:

@@ -25,10 +25,10 @@ VISIT = """([address, lost]) => new Promise((resolve) => {
 SETTLED_MS = 150  # a value that the browser sends has begun the next run of the script by then, as a rule
 
 
-def expect_whole(known: Locator) -> None:
+def expect_whole(locator: Locator) -> None:
     """Wait for something that the page ends with, and until its script has sent all of it."""
-    expect(known.first).to_be_visible()
-    expect(known.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(locator.first).to_be_visible()
+    expect(locator.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def visit(page: Page, url: str) -> None:
@@ -59,9 +59,9 @@ def waiting_for_ever(patience: str) -> Callable[[Route], None]:
     return serve
 
 
-def current(known: Locator) -> Locator:
+def current(locator: Locator) -> Locator:
     """The same without what Streamlit is about to replace: for a moment the old one and the new one are both there."""
-    return known.and_(known.page.locator(":not([data-stale=true] *)"))
+    return locator.and_(locator.page.locator(":not([data-stale=true] *)"))
 
 
 def wait_for_rest(page: Page) -> None:
@@ -73,11 +73,11 @@ def wait_for_rest(page: Page) -> None:
         page.wait_for_timeout(SETTLED_MS)
 
 
-def press(known: Locator) -> None:
+def press(locator: Locator) -> None:
     """Press it as somebody does who waits for the page: what is drawn again at that moment would lose the press."""
-    current(known).wait_for()
-    wait_for_rest(known.page)
-    current(known).click()
+    current(locator).wait_for()
+    wait_for_rest(locator.page)
+    current(locator).click()
 
 
 def fill_until(box: Locator, text: str, opens: Locator, times: int = 6) -> None:
@@ -92,14 +92,14 @@ def fill_until(box: Locator, text: str, opens: Locator, times: int = 6) -> None:
     expect(current(opens)).to_be_enabled()
 
 
-def press_until(button: Locator, seen: Locator, times: int = 6) -> None:
+def press_until(button: Locator, locator: Locator, times: int = 6) -> None:
     """Press what changes the page, again where Streamlit has lost the press because it was still drawing."""
     for _ in range(times):
         press(button)
         with suppress(AssertionError):
-            expect(seen).to_be_visible(timeout=LOST_AFTER_MS)
+            expect(locator).to_be_visible(timeout=LOST_AFTER_MS)
             return
-    expect(seen).to_be_visible()
+    expect(locator).to_be_visible()
 
 
 def downloaded_by(button: Locator, times: int = 6) -> Download:

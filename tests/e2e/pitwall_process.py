@@ -57,11 +57,11 @@ class Pitwall:
     def start(self) -> None:
         """Start it and wait until it says where to open it."""
         out = self.data.parent / self.out_name
-        ours = {
+        fields = {
             "PITWALL_DATA": str(self.data),
             "PITWALL_PORT": str(self.port),
         }
-        env = os.environ | ours | self.environ
+        env = os.environ | fields | self.environ
         with out.open("wb") as file:
             self.process = subprocess.Popen(self.command, cwd=self.root, env=env, stdout=file, stderr=subprocess.STDOUT)
         try:
@@ -131,8 +131,8 @@ def wait_until(holds: Callable[[], Any], timeout_s: float, every_s: float = 0.25
 def parsed_log(path: Path) -> dict[str, Any]:
     """What `./pitwall parse` says of a log."""
     argv = [sys.executable, str(ROOT / "pitwall"), "parse", str(path)]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
+    process = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True)
+    answer: dict[str, Any] = json.loads(process.stdout)
     return answer
 
 

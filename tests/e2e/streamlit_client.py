@@ -48,11 +48,11 @@ def by_hand(url: str, cookie: str) -> Iterator[ByHand]:
 
 def pages(said: list[ForwardMsg]) -> dict[str, str]:
     """The pages that the server's navigation names, by URL path, with their hashes."""
-    found = [message.navigation for message in said if message.WhichOneof("type") == "navigation"]
-    return {page.url_pathname: page.page_script_hash for navigation in found for page in navigation.app_pages}
+    navigations = [message.navigation for message in said if message.WhichOneof("type") == "navigation"]
+    return {page.url_pathname: page.page_script_hash for navigation in navigations for page in navigation.app_pages}
 
 
 def buttons(said: list[ForwardMsg]) -> dict[str, str]:
     """The buttons that were drawn, by label, with their widget ids."""
     elements = [message.delta.new_element for message in said if message.WhichOneof("type") == "delta"]
-    return {one.button.label: one.button.id for one in elements if one.WhichOneof("type") == "button"}
+    return {element.button.label: element.button.id for element in elements if element.WhichOneof("type") == "button"}

@@ -57,17 +57,17 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterat
 
 
 @pytest.fixture(scope="module")
-def kept(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
+def open_page(browser: Browser, pitwall: Pitwall) -> Iterator[Page]:
     context = signed_in(browser, pitwall, viewport=DESKTOP, timezone_id="Asia/Kolkata")
     yield context.new_page()
     context.close()
 
 
 @pytest.fixture
-def look(kept: Page) -> Page:
+def look(open_page: Page) -> Page:
     """The one page of this module, which the tests go on with; a desktop's width again."""
-    kept.set_viewport_size(DESKTOP)
-    return kept
+    open_page.set_viewport_size(DESKTOP)
+    return open_page
 
 
 def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:
@@ -155,9 +155,9 @@ def test_every_tab_of_launch(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/launch")
     paste_launchable(look, f"{sys.executable} -m demo serve -m m.gguf --port 8080")
     told = list[str]()
-    for tab, known in TABS.items():
+    for tab, known_tab in TABS.items():
         press(look.get_by_role("tab", name=tab))
-        expect_whole(known(look))
+        expect_whole(known_tab(look))
         told += [f"{tab}: {one}" for one in broken_at_each_size(look, WINDOWS)]
         look.set_viewport_size(DESKTOP)
     assert told == []

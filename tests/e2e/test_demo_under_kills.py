@@ -72,9 +72,9 @@ def test_no_rule_of_wcag_aa_is_broken_on_a_phone(browser: Browser, pitwall: Pitw
     context = signed_in(browser, pitwall, viewport={"width": 390, "height": 844})
     page = context.new_page()
     told = list[str]()
-    for path, known in KNOWN.items():
+    for path, value in KNOWN.items():
         visit(page, f"{pitwall.url}/{path}" + (f"?run={run_id}" if path == "run" else ""))
-        expect_whole(known(page))
+        expect_whole(value(page))
         told += [f"{path or 'runs'}: {one}" for one in broken_in_both_schemes(page)]
     context.close()
     assert told == []

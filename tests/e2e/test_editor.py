@@ -161,8 +161,8 @@ def test_pasted_secret_reaches_server_not_disk(page: Page, pitwall: Pitwall) -> 
     choose_no_workload(page)
     press(launch_button(page))
     expect(page.locator(".lv-log code", has_text=re.compile(r"^25$"))).to_be_visible()
-    kept = [path for path in pitwall.data.rglob("*") if path.is_file() and b"hf_pasted" in path.read_bytes()]
-    assert kept == []
+    paths = [path for path in pitwall.data.rglob("*") if path.is_file() and b"hf_pasted" in path.read_bytes()]
+    assert paths == []
 
 
 @pytest.mark.long
@@ -218,8 +218,8 @@ def test_published_numbers_are_never_ranked(page: Page, pitwall: Pitwall, path: 
     page.goto(f"{pitwall.url}/{path}?published=s000.A&published=s000.D")
     if not path:
         press(page.get_by_text("Published, not measured here"))
-    shown = page.get_by_role("region", name="table").filter(has_text="109.8 tok/s line 13")
-    expect(shown).to_be_visible()
+    text = page.get_by_role("region", name="table").filter(has_text="109.8 tok/s line 13")
+    expect(text).to_be_visible()
     expect(page.get_by_text("no request of full length fits").filter(visible=True).first).to_be_visible()
     for verdict in page.locator(".pw-answer").all_inner_texts():
         assert "NVFP4" not in verdict

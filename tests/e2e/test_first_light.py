@@ -1,4 +1,4 @@
-"""What a newcomer does, in a real browser against a real llama.cpp server: demo, live, ghosts, compare, SQL."""
+"""A newcomer's way, in a real browser against a real llama.cpp server: demo, live, ghosts, compare, SQL."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def test_other_process_reads_store_of_a_live_run(pitwall: Pitwall) -> None:
     wait_until(
         lambda: set(pitwall.states().values()) & {"starting", "ready", "running"}, 60
     )  # one stops, the next starts
-    said = subprocess.run(argv, cwd="/", capture_output=True, text=True, check=True).stdout
-    assert all(name in said for name in NAMES)
+    stdout = subprocess.run(argv, cwd="/", capture_output=True, text=True, check=True).stdout
+    assert all(name in stdout for name in NAMES)
 
 
 def test_demo_survives_a_kill(pitwall: Pitwall) -> None:
@@ -159,11 +159,11 @@ def test_terminal_answer_matches_the_requests(pitwall: Pitwall) -> None:
     """Its values and factors, computed anew from the stored requests by other code."""
     ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
     command = [str(COMMAND_LINE), "compare", *ids, "--json"]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=os.environ | {"PITWALL_DATA": str(pitwall.data)}, capture_output=True, text=True, check=True
     )
-    told = json.loads(done.stdout)
-    assert [len(arm["runs"]) for arm in told["arms"]] == [3, 3, 3]
+    document = json.loads(process.stdout)
+    assert [len(arm["runs"]) for arm in document["arms"]] == [3, 3, 3]
     speeds = """
         SELECT run_id, exp(avg(ln(tps))) AS tps, exp(avg(ln(per_step))) AS per_step FROM (
             SELECT run_id, prompt_class, sum(completion_tokens - 1) / sum(decode_ms) * 1000 AS tps,
@@ -172,12 +172,12 @@ def test_terminal_answer_matches_the_requests(pitwall: Pitwall) -> None:
         ) GROUP BY run_id
     """
     found = {run_id: (tps, per_step) for run_id, tps, per_step in pitwall.sql(speeds)}
-    arms = {arm["name"]: [found[run_id] for run_id in arm["runs"]] for arm in told["arms"]}
-    for answer in told["answers"]:
+    arms = {arm["name"]: [found[run_id] for run_id in arm["runs"]] for arm in document["arms"]}
+    for answer in document["answers"]:
         for side in ("baseline", "other"):
             values = sorted(value for value, _ in arms[answer[side]])
             assert sorted(answer["values"][side]) == pytest.approx(values, rel=1e-6)
-        steps = {one["name"]: one["values"] for one in answer["factors"]}.get("tokens_per_step")
+        steps = {factor["name"]: factor["values"] for factor in answer["factors"]}.get("tokens_per_step")
         if steps:
             expected = [statistics.geometric_mean(p for _, p in arms[answer[side]]) for side in ("baseline", "other")]
             assert steps == pytest.approx(expected, rel=1e-6)

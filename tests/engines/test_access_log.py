@@ -1,4 +1,4 @@
-"""Which lines of an access log are mere looks at the server."""
+"""Lines of an access log that are mere probes of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a server was started, read from its log's own lines."""
+"""The arguments of a server, read from its log's own lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engines.lines import LineSplitter
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
-def stated(engine: str, log: bytes) -> Config:
+def config_of_log(engine: str, log: bytes) -> Config:
     """The config that a log's argument lines say."""
     known = BY_NAME[engine]
     assert known.arguments and known.commands
@@ -27,17 +27,18 @@ def stated(engine: str, log: bytes) -> Config:
 
 
 def test_vllm_says_what_is_no_default() -> None:
-    config = stated("vllm", (FIXTURES / "vllm/0.32-ngram.log").read_bytes())
+    config = config_of_log("vllm", (FIXTURES / "vllm/0.32-ngram.log").read_bytes())
     assert (config.model, config.port, config.max_model_len) == ("/srv/lab/model", 18202, 2048)
     assert config.speculative and (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
     assert config.dtype is None, "a default that the line leaves out is not known"
 
 
-@pytest.mark.parametrize(("printed", "known"), [(b"1", None), (b"2", 2)])
-def test_vllm_data_parallel_engine_states_itself(printed: bytes, known: int | None) -> None:
+@pytest.mark.parametrize(("printed", "number"), [(b"1", None), (b"2", 2)])
+def test_vllm_data_parallel_engine_states_itself(printed: bytes, number: int | None) -> None:
     line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
     assert (
-        stated("vllm", line + b"data_parallel_size=" + printed + b", dtype=torch.bfloat16, \n").data_parallel == known
+        config_of_log("vllm", line + b"data_parallel_size=" + printed + b", dtype=torch.bfloat16, \n").data_parallel
+        == number
     )
 
 
@@ -48,7 +49,7 @@ def test_vllm_before_0_9_prints_them_all() -> None:
         b" enforce_eager=False, quantization=None, num_speculative_tokens=5, speculative_model='[ngram]',"
         b" dispatch_function=<function serve at 0x7f>)\n"
     )
-    config = stated("vllm", line)
+    config = config_of_log("vllm", line)
     assert (config.model, config.tensor_parallel, config.max_model_len) == ("org/m", 2, 4096)
     assert (config.enforce_eager, config.quantization, config.host) == (False, None, None)
     assert config.speculative and config.speculative.model == "[ngram]" and config.speculative.num_tokens == 5
@@ -58,36 +59,40 @@ def test_vllm_in_ray_serve_prints_its_engine_arguments() -> None:
     line = (
         b"INFO 2024-11-18 01:46:34,210 V a.py:47 - Starting: AsyncEngineArgs(model='org/m', max_num_seqs=256, seed=0\n"
     )
-    config = stated("vllm", line)
+    config = config_of_log("vllm", line)
     assert (config.model, config.max_num_seqs) == ("org/m", 256)
 
 
 def test_llamacpp_of_2023_states_its_model() -> None:
-    assert stated("llamacpp", b"api-1  | llama.cpp: loading model from /models/a b.bin\n").model == "/models/a b.bin"
+    assert (
+        config_of_log("llamacpp", b"api-1  | llama.cpp: loading model from /models/a b.bin\n").model
+        == "/models/a b.bin"
+    )
 
 
 def test_vllm_states_its_model_by_position_if_the_log_cuts_its_name() -> None:
     line = b"INFO 03-09 12:40:52 api_server.py:841] args: Namespace(model_tag='/m/org', port=40938, model='/m/o"
-    assert stated("vllm", line).model == "/m/org"
+    assert config_of_log("vllm", line).model == "/m/org"
 
 
 def test_a_value_that_the_log_cuts_is_not_known(read_log) -> None:
     line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.8.0) with config: model='org/m', "
-    assert stated("vllm", line + b"dtype=torch.floa\n").dtype is None
+    assert config_of_log("vllm", line + b"dtype=torch.floa\n").dtype is None
     assert read_log("vllm", line + b"max_seq_len=4096, dtype=torch.floa\n").reading.startup == {"max_model_len": 4096}
     assert (
-        stated("sglang", b"server_args=ServerArgs(model_path='org/m', dtype='auto', tp_size=1").tensor_parallel is None
+        config_of_log("sglang", b"server_args=ServerArgs(model_path='org/m', dtype='auto', tp_size=1").tensor_parallel
+        is None
     )
 
 
 def test_a_name_without_quotes_keeps_its_slash() -> None:
     line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.8.0) with config: model='org/m', "
-    assert stated("vllm", line + b"served_model_name=org/m-1, seed=0\n").served_model_name == "org/m-1"
+    assert config_of_log("vllm", line + b"served_model_name=org/m-1, seed=0\n").served_model_name == "org/m-1"
 
 
 def test_engine_line_used_without_kept_arguments() -> None:
     log = (FIXTURES / "vllm/0.32-ngram.log").read_bytes().replace(b"non-default args", b"lost")
-    config = stated("vllm", log)
+    config = config_of_log("vllm", log)
     assert (config.model, config.max_model_len, config.dtype) == ("/srv/lab/model", 2048, "bfloat16")
     assert config.speculative and (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
 
@@ -102,7 +107,7 @@ def test_engine_line_used_without_kept_arguments() -> None:
     ],
 )
 def test_sglang_prints_arguments_as_class_or_dict(line: bytes) -> None:
-    config = stated("sglang", line)
+    config = config_of_log("sglang", line)
     assert (config.model, config.tensor_parallel, config.quantization) == ("org/m", 2, None)
     assert config.enforce_eager is None
     assert config.speculative and config.speculative.method == "EAGLE"
@@ -114,7 +119,7 @@ def test_vllm_engine_line_states_caching_and_chunks(name: str, value: bool) -> N
         f"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
         f"enable_prefix_caching=True, {name}={value}, use_async_output_proc=True\n"
     )
-    config = stated("vllm", line.encode())
+    config = config_of_log("vllm", line.encode())
     assert (config.prefix_caching, config.chunked_prefill) == (True, value)
 
 
@@ -133,14 +138,14 @@ def test_vllm_engine_line_states_caching_and_chunks(name: str, value: bool) -> N
     ],
 )
 def test_trtllm_prints_arguments_as_pairs_or_dict(line: str) -> None:
-    config = stated("trtllm", line.encode())
+    config = config_of_log("trtllm", line.encode())
     assert (config.model, config.tensor_parallel, config.pipeline_parallel) == ("org/m", 8, 2)
     assert (config.max_num_seqs, config.max_num_batched_tokens, config.max_model_len) == (256, 8192, 131072)
     assert (config.gpu_memory_fraction, config.chunked_prefill) == (0.85, True)
 
 
 def test_llamacpp_shows_what_its_arguments_led_to() -> None:
-    config = stated("llamacpp", (FIXTURES / "llamacpp/draft.log").read_bytes())
+    config = config_of_log("llamacpp", (FIXTURES / "llamacpp/draft.log").read_bytes())
     assert config.model == "models/tiny-f16.gguf" and config.max_num_seqs == 2
     assert config.speculative and config.speculative.model == "models/tiny-draft-f16.gguf"
 
@@ -154,7 +159,7 @@ def test_llamacpp_names_its_model_where_it_reads_the_file() -> None:
         'INFO [                    init] initializing slots | tid="1" timestamp=1742136993 n_slots=2\n'
         "llama_model_loader: loaded meta data with 31 key-value pairs and 9 tensors from /m/draft.gguf (version 3)\n"
     )
-    config = stated("llamacpp", log.encode())
+    config = config_of_log("llamacpp", log.encode())
     assert (config.model, config.max_model_len, config.max_num_seqs) == ("/m/my model.gguf", 32768, 2)
     assert config.kv_cache_dtype == "q8_0"
 
@@ -169,7 +174,7 @@ def test_llamacpp_names_its_model_where_it_reads_the_file() -> None:
     ],
 )
 def test_llamacpp_names_the_model_that_it_could_not_load(line: str) -> None:
-    assert stated("llamacpp", f"{line}\n".encode()).model == "/m/my model.gguf"
+    assert config_of_log("llamacpp", f"{line}\n".encode()).model == "/m/my model.gguf"
 
 
 def test_llamacpp_router_names_the_arguments_of_its_last_server() -> None:
@@ -183,14 +188,14 @@ def test_llamacpp_router_names_the_arguments_of_its_last_server() -> None:
         + "0.24.390.510 I srv          load:  - looking for better prompt, base f_keep = -1.000, sim = 0.000\n"
         + "[41303] 0.33.668.780 I srv    load_model: initializing, n_slots = 1, n_ctx_slot = 4096\n"
     )
-    config = stated("llamacpp", log.encode())
+    config = config_of_log("llamacpp", log.encode())
     assert (config.model, config.served_model_name, config.max_model_len) == ("/m/b.gguf", "b", 65536)
     assert config.max_num_seqs == 2
 
 
 def test_vllm_arguments_that_the_log_cuts() -> None:
     line = b"INFO 09-17 16:44:16 [api.py:1] non-default args: {'model': 'org/m', 'max_model_len': 4096, 'enable_chun"
-    config = stated("vllm", line)
+    config = config_of_log("vllm", line)
     assert (config.model, config.max_model_len, config.chunked_prefill) == ("org/m", 4096, None)
 
 

@@ -1,4 +1,4 @@
-"""How much of logs that people posted is read right: scored where PITWALL_CORPUS names a folder of them.
+"""The share of posted logs that is read right: scored where PITWALL_CORPUS names a folder of them.
 
 Such a folder holds `<engine>/<name>.log` with `<name>.expected.json` beside it: {"samples", "startup", "errors"}.
 """
@@ -38,28 +38,28 @@ def squeeze(text: str) -> str:
     return " ".join(text.split()).lower()
 
 
-def is_reported(wanted: str, errors: list[str]) -> bool:
+def is_reported(text: str, errors: list[str]) -> bool:
     """Whether one of the first five names the cause; either may be the longer text."""
-    cause, told = squeeze(wanted), [squeeze(error) for error in errors[:5]]
+    cause, told = squeeze(text), [squeeze(error) for error in errors[:5]]
     return any(cause[:80] in error or (len(error) > 20 and error in cause) for error in told)
 
 
-def pairs(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    return ((key, same(value, got.get(key))) for key, value in wanted.items() if key not in NOT_SCORED)
+def pairs(fields: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    return ((key, same(value, got.get(key))) for key, value in fields.items() if key not in NOT_SCORED)
 
 
-def points(expected: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def points(expected: Mapping[str, Any], fields: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """One point for each field, start-up fact and cause; a sample on a line where none is expected is one lost."""
-    by_line = {sample["line"]: sample for sample in got["samples"]}
+    by_line = {sample["line"]: sample for sample in fields["samples"]}
     for sample in expected.get("samples", []):
         have = by_line.pop(sample["line"], {})
         yield from ((f"line {sample['line']} {key}", ok) for key, ok in pairs(sample, have))
     yield from ((f"line {line}: no such sample", False) for line in by_line)
-    yield from pairs(expected.get("startup") or {}, got["startup"])
+    yield from pairs(expected.get("startup") or {}, fields["startup"])
     causes = expected.get("errors", [])
-    yield from ((f"error {cause}", is_reported(cause, got["errors"])) for cause in causes)
+    yield from ((f"error {cause}", is_reported(cause, fields["errors"])) for cause in causes)
     if not causes:
-        yield "no error", not got["errors"]
+        yield "no error", not fields["errors"]
 
 
 def parse(path: Path) -> dict[str, Any]:
@@ -76,9 +76,9 @@ def test_posted_logs_are_read_right(engine: str) -> None:
     missed = []
     for expectation in sorted(Path(CORPUS or "").glob(f"{engine}/*.expected.json")):
         log = expectation.with_name(expectation.name.replace(".expected.json", ".log"))
-        got = parse(log)
-        assert got["engine"] == engine, log.name
-        for what, is_right in points(json.loads(expectation.read_text()), got):
+        fields = parse(log)
+        assert fields["engine"] == engine, log.name
+        for what, is_right in points(json.loads(expectation.read_text()), fields):
             tally[is_right] += 1
             missed += [] if is_right else [f"{log.name}: {what}"]
     assert tally.total(), f"{CORPUS} holds no log of {engine}"

@@ -50,8 +50,8 @@ def test_vllm_gives_one_sample_per_dp_rank() -> None:
 def test_vllm_tells_since_when_its_process_runs() -> None:
     body = (FIXTURES / "vllm-0.32-dp2.txt").read_text()
     assert {sample.process_start_s for sample in samples("vllm", body)} == {None}
-    told = samples("vllm", body + "process_start_time_seconds 1.79520209311e+09\n")
-    assert {sample.process_start_s for sample in told} == {1795202093.11}
+    actual_samples = samples("vllm", body + "process_start_time_seconds 1.79520209311e+09\n")
+    assert {sample.process_start_s for sample in actual_samples} == {1795202093.11}
     assert samples("vllm", "process_start_time_seconds 1.79520209311e+09\n") == [], "no counter of the engine's"
 
 
@@ -70,8 +70,8 @@ def test_vllm_speculation_keeps_token_identity() -> None:
     assert s.accepted_tokens_total is not None and s.drafts_total is not None and s.first_tokens_total is not None
     assert s.inter_token_count_total is not None and s.generation_tokens_total is not None
     undrafted = s.inter_token_count_total - s.drafts_total
-    made = s.accepted_tokens_total + s.drafts_total + s.first_tokens_total + undrafted
-    assert made == s.generation_tokens_total
+    accepted_tokens_total = s.accepted_tokens_total + s.drafts_total + s.first_tokens_total + undrafted
+    assert accepted_tokens_total == s.generation_tokens_total
 
 
 @pytest.mark.parametrize(

@@ -36,12 +36,12 @@ def test_captures_show_the_metrics(engine: Engine) -> None:
     for path, names in counters.get("proven", {}).items():
         missing = [name for name in names if not re.search(rf"^{re.escape(name)}[{{ ]", captures[path], re.MULTILINE)]
         assert missing == [], path
-    shown = [
+    shown_names = [
         name
         for name in counters.get("unproven", {}).get("names", ())
         if any(re.search(rf"^{re.escape(name)}[{{ ]", text, re.MULTILINE) for text in captures.values())
     ]
-    assert shown == [], "a capture shows it: list it under that capture"
+    assert shown_names == [], "a capture shows it: list it under that capture"
 
 
 def test_captures_show_the_log_events(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""What holds for the grammars whatever the log: nothing raises, and where the bytes were cut changes nothing."""
+"""Properties of the grammars for any log: nothing raises, and where the bytes were cut changes nothing."""
 
 from __future__ import annotations
 

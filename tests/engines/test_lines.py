@@ -26,12 +26,12 @@ PREFIXED = {
     "ANSI": ("\x1b[1;36m(APIServer pid=7)\x1b[0;0m " + RECORD.split(") ", 1)[1], INNER, "APIServer"),
     "ANSI that lost its ESC": ("[1;36m(APIServer pid=7)[0;0m " + RECORD.split(") ", 1)[1], INNER, "APIServer"),
     **{
-        f"ANSI shown as {shown}": (
-            f"{shown}[1;36m(APIServer pid=7){shown}[0;0m " + RECORD.split(") ", 1)[1],
+        f"ANSI shown as {text}": (
+            f"{text}[1;36m(APIServer pid=7){text}[0;0m " + RECORD.split(") ", 1)[1],
             INNER,
             "APIServer",
         )
-        for shown in ("\ufffd", "\u241b", "^[", "#033", "\\x1b", "\\033", "\\u001b")
+        for text in ("\ufffd", "\u241b", "^[", "#033", "\\x1b", "\\033", "\\u001b")
     },
     "no process": (RECORD.split(") ", 1)[1], INNER, None),
     "0.6, no bracket": (f"INFO 05-20 01:43:25 metrics.py:449] {MESSAGE}", INNER, None),
@@ -269,10 +269,10 @@ def test_cut_anywhere_gives_the_same_lines(data: bytes, chunk: int) -> None:
 @example(b"INFO 05-20 01:43:25 [a.py:1] WARNING:vllm:x")
 @example(b"INFO 05-20 01:43:25 [a.py:1] aINFO 05-20 01:43:25 b.py:1] c")
 def test_short_cut_reads_like_the_full_path(raw: bytes) -> None:
-    whole = raw.decode("utf-8", "replace").rstrip("\r")
-    plain = read_plain(whole, 1, 0)
+    text = raw.decode("utf-8", "replace").rstrip("\r")
+    plain = read_plain(text, 1, 0)
     if plain is not None:
-        assert [plain] == list(_read_with_prefixes(whole, 1, 0))
+        assert [plain] == list(_read_with_prefixes(text, 1, 0))
 
 
 @pytest.mark.parametrize(

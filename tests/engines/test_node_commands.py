@@ -17,7 +17,7 @@ def commands(engine: str, command: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("engine", "command", "others"),
+    ("engine", "command", "rows"),
     [
         ("sglang", SGLANG, [("on machine 2 of 2", SGLANG.replace("--node-rank 0", "--node-rank 1"))]),
         ("sglang", "python -m sglang.launch_server --model m", []),
@@ -46,5 +46,5 @@ def commands(engine: str, command: str) -> list[tuple[str, str]]:
         ("vllm", "vllm serve m --nnodes many", []),
     ],
 )  # fmt: skip
-def test_other_machines_have_their_command(engine: str, command: str, others: list[tuple[str, str]]) -> None:
-    assert commands(engine, command) == others
+def test_other_machines_have_their_command(engine: str, command: str, rows: list[tuple[str, str]]) -> None:
+    assert commands(engine, command) == rows

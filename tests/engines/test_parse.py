@@ -82,8 +82,8 @@ def test_a_log_of_no_known_engine(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", str(tmp_path / "gone.log")]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", f"{tmp_path / 'gone.log'}: No such file or directory.\n")
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", f"{tmp_path / 'gone.log'}: No such file or directory.\n")
 
 
 def test_a_folder_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Who wrote a log: an engine, a router, or neither; parse and import follow one rule."""
+"""The author of a log: an engine, a router, or neither; parse and import follow one rule."""
 
 from __future__ import annotations
 

@@ -127,9 +127,9 @@ def test_a_number_that_is_none_is_left_out() -> None:
 
 
 def test_two_records_on_a_line_stay_separate() -> None:
-    one = "[2026-01-01 10:00:00] Decode batch, #running-req: 1, #token: 5, #queue-req: 0"
+    text = "[2026-01-01 10:00:00] Decode batch, #running-req: 1, #token: 5, #queue-req: 0"
     two = "[2026-01-01 10:00:01] Decode batch, #running-req: 2, #token: 6, accept len: 2.00, #queue-req: 1"
-    assert read_stats(f"{one} {two}") == {"type": "decode", "running": 1, "tokens": 5, "waiting": 0}
+    assert read_stats(f"{text} {two}") == {"type": "decode", "running": 1, "tokens": 5, "waiting": 0}
 
 
 def test_record_wrapped_by_terminal_is_one_sample(read_log) -> None:
@@ -146,8 +146,8 @@ def test_record_wrapped_by_terminal_is_one_sample(read_log) -> None:
 
 def test_a_record_cut_off_stands_for_itself(read_log) -> None:
     cut = "[2026-07-04 05:01:34] Decode batch, #running-req: 40, #token: 35\n"
-    whole = "[2026-07-04 05:01:35] Decode batch, #running-req: 41, #token: 36, token usage: 0.1, #queue-req: 0\n"
-    assert [s.fields["running"] for s in read_log("sglang", cut + whole).samples] == [40, 41]
+    text = "[2026-07-04 05:01:35] Decode batch, #running-req: 41, #token: 36, token usage: 0.1, #queue-req: 0\n"
+    assert [s.fields["running"] for s in read_log("sglang", cut + text).samples] == [40, 41]
     assert [s.fields["running"] for s in read_log("sglang", cut).samples] == [40]
 
 

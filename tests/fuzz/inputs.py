@@ -379,8 +379,8 @@ def submit_study(world: World, random: Random) -> None:
     for _, submission in _answered_in_time(lambda: read_submissions(folder, suffix, kind)):
         submission.model_dump_json()
     awaits_results(folder, ["r"])
-    for left in folder.glob(f"fuzz-*{suffix}"):
-        left.rmdir() if left.is_dir() and not left.is_symlink() else left.unlink()
+    for path in folder.glob(f"fuzz-*{suffix}"):
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     read_submissions(folder, suffix, kind)
 
 

@@ -57,11 +57,11 @@ def cut(data: bytes, random: Random) -> bytes:
 def with_repeated_lines(data: bytes, random: Random) -> bytes:
     """Repeat a line, or swap two."""
     lines = data.splitlines(keepends=True)
-    place, other = random.randrange(len(lines)), random.randrange(len(lines))
+    place, other_number = random.randrange(len(lines)), random.randrange(len(lines))
     if random.random() < 0.5:
         lines[place : place + 1] = [lines[place]] * random.choice((2, 50))
     else:
-        lines[place], lines[other] = lines[other], lines[place]
+        lines[place], lines[other_number] = lines[other_number], lines[place]
     return b"".join(lines)
 
 

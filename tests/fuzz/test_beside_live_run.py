@@ -142,9 +142,9 @@ class Looks:
         main = self._page.get_by_test_id("stMain")
         expect_whole(main.get_by_text(end).filter(visible=True) if end else main)
         exceptions = self._page.locator("[data-testid=stException]")
-        told = exceptions.all_inner_texts()
+        texts = exceptions.all_inner_texts()
         width = self._page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
-        assert (told, self._errors, width <= 0) == ([], [], True)
+        assert (texts, self._errors, width <= 0) == ([], [], True)
 
 
 # --- the whole --------------------------------------------------------------------------------------------------------
@@ -182,14 +182,14 @@ def test_pages_open_and_samples_go_on(
         assert pitwall.process.poll() is None, pitwall.said
     wait_until(pitwall.is_up, 60)
     gap_s, per_s = sampling(pitwall, live_run)
-    told = (
+    text = (
         f"{tried.total()} inputs {dict(tried)}, {looks.count} pages in {MINUTES:g} minutes; the live run was sampled "
         f"{per_s:.2f} times a second, with a gap of {gap_s:.1f} s at most"
     )
-    record_property("told", told)
+    record_property("told", text)
     failures += ["a traceback of Pitwall"] if "Traceback" in pitwall.said else []
     texts = "\n\n".join([*failures, pitwall.said[-MOST_SAID:]])
-    assert not failures, f"{len(failures)} failed; {told}\n\n{texts}"
+    assert not failures, f"{len(failures)} failed; {text}\n\n{texts}"
     assert (gap_s <= LONGEST_GAP_S, per_s >= LEAST_SAMPLES_PER_S) == (True, True), (gap_s, per_s)
 
 

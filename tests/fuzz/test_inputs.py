@@ -1,4 +1,4 @@
-"""What no honest program writes is given to every input: nothing crashes, and all that was imported can be shown.
+"""Inputs that no honest program writes: nothing crashes, and all that was imported can be shown.
 
 `PITWALL_FUZZ=5000 PITWALL_FUZZ_SEED=7 .venv/bin/pytest -n0 -m slow tests/fuzz` tries more, from another seed. A failure
 names its input and seed, for `PITWALL_FUZZ_CASE=import_log:123`, which repeats it.

@@ -142,6 +142,16 @@ test("excluded values are grey below the run's main line, which has a gap there"
   assert.deepEqual(chart.frame.plot.data.map((trace) => trace.line.color), ["#aaa", "color of a"]);
 });
 
+test("the only value of an ended run is a point, since a line of one point is invisible", () => {
+  const power = (values, meta) => chartOf("power", pageOf(modelOf("a", { series: series("gpu_power_w", values.map((_, n) => 1001 + n), values) }, meta)));
+  const modes = [[[300], { state: "finished" }], [[300, 310], { state: "finished" }], [[300], {}]].map(([values, meta]) => {
+    const chart = power(values, meta);
+    chart.react();
+    return chart.frame.plot.data.map(({ mode, marker }) => [mode, marker?.color]);
+  });
+  assert.deepEqual(modes, [[["markers", "color of a"]], [["lines", undefined]], [["lines", undefined]]]);
+});
+
 test("the second line of a chart is dotted, and an ended run is dashed if there is a live one", () => {
   const given = { series: { ...series("requests_running", [1001], [1]), ...series("requests_waiting", [1001], [2]) } };
   const chart = chartOf("requests", pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" })));

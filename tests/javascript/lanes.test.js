@@ -120,6 +120,19 @@ test("if the server reports no speed, the chip shows the client's and says so", 
   assert.deepEqual(texts, [["205 tok/s", "one stream, by the client"], ["300 tok/s", ""], [`\u2013 unknown: no counters`, ""]]);
 });
 
+test("an ended run has the speed of one stream, as on Runs and Run, and its ratio is of two such speeds", () => {
+  const ended = (now) => modelOf({ now: { decode_tps: tile(80), ...now } }, { state: "finished", tile_basis: "mean while decoding" });
+  const [stream, slowStream, noStream] = [ended({ client_stream_tps: tile(120) }), ended({ client_stream_tps: tile(100) }), ended({})];
+  const texts = [[stream, slowStream], [noStream, slowStream], [stream, noStream], [noStream, ended({})]].map(([model, baseline]) => {
+    const chip = chipOf(model, { model: baseline, label: "other", reason: undefined });
+    return [chip.speed.textContent.replace("\u2009", " "), chip.speedNote.textContent];
+  });
+  const [byClient, byServer] = ["one stream, by the client", "mean while decoding"];
+  assert.deepEqual(texts, [
+    ["120 tok/s", `1.20\u00d7 other \u00b7 ${byClient}`], ["80.0 tok/s", byServer], ["120 tok/s", byClient], ["80.0 tok/s", `1.00\u00d7 other \u00b7 ${byServer}`],
+  ]);
+});
+
 test("a chip shows the unique part of the name, and has the full name in its tooltip and its accessible name", () => {
   const chip = new Chip("given", "/run?run=a");
   chip.refresh(modelOf({}, { name: "Demo: plain" }), "plain", "#0072B2", 1005, null);

@@ -46,8 +46,8 @@ class PlayedStore:
 
     def report(self, run_ids: Sequence[str], objective: str | None = None, **options: object) -> ComparisonReport:
         """Compare stored runs as Compare and `./pitwall compare` do."""
-        chosen = parse_objective(objective) if objective else None
-        return comparison_of(self.store, runs_of(self.store, run_ids), ComparisonOptions(chosen, **options))  # type: ignore[arg-type]
+        chosen_objective = parse_objective(objective) if objective else None
+        return comparison_of(self.store, runs_of(self.store, run_ids), ComparisonOptions(chosen_objective, **options))  # type: ignore[arg-type]
 
     def answer(self, arms: Sequence[PlayedArm], objective: str | None = None, starts: int = 5) -> ArmComparison:
         """Play two arms and return the answer of the second against the first."""

@@ -120,9 +120,9 @@ class ServerStart:
         server, rng = self.server, self.rng
         self.wait_share = float(rng.uniform(*server.waits.wait_share))
         speed = float(np.exp(rng.normal(0.0, server.start_sd)))
-        lost = 1 - self.wait_share if server.waits.slows else 1.0
-        self.step_s = server.step_s / speed / lost
-        self.prefill_s = server.prefill_s / speed / lost
+        wait_share = 1 - self.wait_share if server.waits.slows else 1.0
+        self.step_s = server.step_s / speed / wait_share
+        self.prefill_s = server.prefill_s / speed / wait_share
         self.acceptance = float(min(1.0, server.acceptance * np.exp(rng.normal(0.0, server.acceptance_sd))))
         self.measured = count()
 

@@ -248,8 +248,10 @@ class _ServerTotals:
 
     def requests_at(self, at_s: float) -> tuple[float, float]:
         """Return the requests that run and those that wait for a place."""
-        sent, began, ended = (int(np.searchsorted(s, at_s, "right")) for s in (self.sent_s, self.began_s, self.ended_s))
-        return float(began - ended), float(sent - began)
+        number, began, ended = (
+            int(np.searchsorted(s, at_s, "right")) for s in (self.sent_s, self.began_s, self.ended_s)
+        )
+        return float(began - ended), float(number - began)
 
 
 def with_config(played: PlayedRun, **changes: Any) -> PlayedRun:

@@ -1,4 +1,4 @@
-"""Which runs form one arm, and which are never ranked, through the product's own door."""
+"""Runs that form one arm, and runs that are never ranked, through the product's own door."""
 
 from __future__ import annotations
 

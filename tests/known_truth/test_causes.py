@@ -40,9 +40,9 @@ def test_acceptance_noise_is_no_cause(played: PlayedStore) -> None:
 
 
 def test_main_cause_has_its_share(played: PlayedStore) -> None:
-    both = PacedServer(drafts=3, acceptance=0.85, acceptance_sd=0.01, start_sd=0.005, step_s=0.02 / 1.1)
+    paced_server = PacedServer(drafts=3, acceptance=0.85, acceptance_sd=0.01, start_sd=0.005, step_s=0.02 / 1.1)
     steady = PacedServer(drafts=3, acceptance=0.6, acceptance_sd=0.01, start_sd=0.005)
-    answer = played.answer([PlayedArm("a", steady), PlayedArm("b", both)], "output_tps@4")
+    answer = played.answer([PlayedArm("a", steady), PlayedArm("b", paced_server)], "output_tps@4")
     text = answer_sentence(answer, {})
     assert "because tokens per step rose to" in text and "of the difference" in text and "steps/s rose to" in text
 

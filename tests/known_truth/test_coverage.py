@@ -1,4 +1,4 @@
-"""How often the answer is right, over many pairs of known ratio: coverage, false claims and power."""
+"""The share of right answers over many pairs of known ratio: coverage, false claims and power."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ def answers(played: PlayedStore, true_ratio: float, pairs: int) -> list[ArmCompa
     """Return the answers of so many pairs by decode speed, none of them refused."""
     slow, fast = PacedServer(start_sd=NOISE), PacedServer(start_sd=NOISE, step_s=0.02 / true_ratio)
     arms = [PlayedArm("a", slow, **LOAD), PlayedArm("b", fast, **LOAD)]
-    found = [played.answer(arms, "decode_tps", STARTS) for _ in range(pairs)]
-    assert not any(answer.refused for answer in found)
-    return found
+    answers = [played.answer(arms, "decode_tps", STARTS) for _ in range(pairs)]
+    assert not any(answer.refused for answer in answers)
+    return answers
 
 
-def covered(found: list[ArmComparison], true_ratio: float) -> int:
-    intervals = [answer.judgement.interval for answer in found if answer.judgement and answer.judgement.interval]
-    assert len(intervals) == len(found)
+def covered(comparisons: list[ArmComparison], true_ratio: float) -> int:
+    intervals = [answer.judgement.interval for answer in comparisons if answer.judgement and answer.judgement.interval]
+    assert len(intervals) == len(comparisons)
     return sum(low <= true_ratio <= high for low, high in intervals)
 
 
-def told(found: list[ArmComparison], *kinds: VerdictAnswer) -> int:
-    return sum(answer.judgement is not None and answer.judgement.answer in kinds for answer in found)
+def count_answers(comparisons: list[ArmComparison], *kinds: VerdictAnswer) -> int:
+    return sum(answer.judgement is not None and answer.judgement.answer in kinds for answer in comparisons)
 
 
 @pytest.mark.wide
 def test_few_pairs_of_each_truth(played: PlayedStore) -> None:
     for true_ratio in (1.0, 1.3):
-        found = answers(played, true_ratio, 4)
-        assert covered(found, true_ratio) >= 3
-        assert told(found, VerdictAnswer.BETTER) == (4 if true_ratio > 1 else 0)
-        assert told(found, VerdictAnswer.WORSE) == 0
+        actual_answers = answers(played, true_ratio, 4)
+        assert covered(actual_answers, true_ratio) >= 3
+        assert count_answers(actual_answers, VerdictAnswer.BETTER) == (4 if true_ratio > 1 else 0)
+        assert count_answers(actual_answers, VerdictAnswer.WORSE) == 0
 
 
 @pytest.mark.long
@@ -51,7 +51,10 @@ def test_answers_hold_what_they_promise(played: PlayedStore) -> None:
     """Coverage of 94 % at least, false claims in 5 % at most, and a true 1.10 is told."""
     by_truth = {true_ratio: answers(played, true_ratio, 100) for true_ratio in (1.0, 1.05, 1.1, 1.3)}
     total = sum(map(len, by_truth.values()))
-    assert sum(covered(found, ratio) for ratio, found in by_truth.items()) >= 0.94 * total
-    assert told(by_truth[1.0], VerdictAnswer.BETTER, VerdictAnswer.WORSE) <= 5
-    assert told(by_truth[1.1], VerdictAnswer.BETTER) >= 80 and told(by_truth[1.3], VerdictAnswer.BETTER) >= 99
-    assert sum(told(found, VerdictAnswer.WORSE) for found in by_truth.values()) <= 5
+    assert sum(covered(value, ratio) for ratio, value in by_truth.items()) >= 0.94 * total
+    assert count_answers(by_truth[1.0], VerdictAnswer.BETTER, VerdictAnswer.WORSE) <= 5
+    assert (
+        count_answers(by_truth[1.1], VerdictAnswer.BETTER) >= 80
+        and count_answers(by_truth[1.3], VerdictAnswer.BETTER) >= 99
+    )
+    assert sum(count_answers(value, VerdictAnswer.WORSE) for value in by_truth.values()) <= 5

@@ -1,4 +1,4 @@
-"""What the guard says of runs of which it is known what disturbed them, or that nothing did."""
+"""The guard's rows for runs with a known disturbance, or with none."""
 
 from __future__ import annotations
 

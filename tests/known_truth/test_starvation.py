@@ -39,22 +39,22 @@ def test_quiet_machine_is_not_refused(played: PlayedStore) -> None:
 
 
 def test_held_back_arm_is_refused(played: PlayedStore) -> None:
-    quiet, held = PacedServer(start_sd=0.002, waits=QUIET), PacedServer(start_sd=0.002, waits=HELD)
-    answer = played.answer(arms(quiet, held), "output_tps@4", 4)
+    quiet, paced_server = PacedServer(start_sd=0.002, waits=QUIET), PacedServer(start_sd=0.002, waits=HELD)
+    answer = played.answer(arms(quiet, paced_server), "output_tps@4", 4)
     assert answer.judgement and answer.judgement.ratio == pytest.approx(0.88, abs=0.02)
     assert [row.code for row in answer.refused] == [RowCode.STARVATION]
 
 
 def test_one_starved_start_is_left_out(played: PlayedStore) -> None:
-    quiet, held = PacedServer(start_sd=0.002, waits=QUIET), PacedServer(start_sd=0.002, waits=HELD)
-    (first, second), (_, other) = arms(quiet, quiet), arms(quiet, held)
-    runs = [*first.starts(4, played.rng), *second.starts(3, played.rng), *other.starts(1, played.rng)]
+    quiet, paced_server = PacedServer(start_sd=0.002, waits=QUIET), PacedServer(start_sd=0.002, waits=HELD)
+    (first, second), (_, other_arms) = arms(quiet, quiet), arms(quiet, paced_server)
+    runs = [*first.starts(4, played.rng), *second.starts(3, played.rng), *other_arms.starts(1, played.rng)]
     report = played.report(played.take_in(runs), "output_tps@4")
     (answer,) = report.answers
     assert [len(arm.starts) for arm in report.arms] == [4, 3] and not answer.refused
     (note,) = [note for note in report_notes(report) if "left out by rule" in note]
     assert "waited for a CPU for 12 % of the time" in note and runs[-1].run.name in note
-    two = [*first.starts(4, played.rng), *second.starts(2, played.rng), *other.starts(2, played.rng)]
+    two = [*first.starts(4, played.rng), *second.starts(2, played.rng), *other_arms.starts(2, played.rng)]
     (answer,) = played.report(played.take_in(two), "output_tps@4").answers
     assert [row.code for row in answer.refused] == [RowCode.STARVATION], "two of them are no accident"
 

@@ -22,17 +22,17 @@ def store() -> DictStore:
 
 @pytest.fixture
 def make_supervisor(store: DictStore, tmp_path: Path) -> Iterator[Callable[..., Supervisor]]:
-    made: list[Supervisor] = []
+    supervisors: list[Supervisor] = []
 
     def make(**given: Any) -> Supervisor:
         supervisor = Supervisor(store, tmp_path / "runs", **{"events": store.take, "stop_grace_s": 5.0, **given})
         supervisor.adopt_all()
         supervisor.start()
-        made.append(supervisor)
+        supervisors.append(supervisor)
         return supervisor
 
     yield make
-    for supervisor in made:
+    for supervisor in supervisors:
         supervisor.close(stop_servers=True)
     for run in store.runs():
         for process in marked(run.id):

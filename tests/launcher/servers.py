@@ -71,9 +71,9 @@ def stored_at_once(store: TakesRuns, runs: Sequence[Run]) -> Future[None]:
     """The `queue_runs` of a store that takes each run before it returns."""
     for run in runs:
         store.save_run(run)
-    done: Future[None] = Future()
-    done.set_result(None)
-    return done
+    future: Future[None] = Future()
+    future.set_result(None)
+    return future
 
 
 class DictStore:
@@ -95,8 +95,8 @@ class DictStore:
         return next((run for run in reversed(self.saved) if run.id == run_id), None)
 
     def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
-        wanted = set(RunState if states is None else states)
-        return [run for run in {run.id: run for run in self.saved}.values() if run.state in wanted][-(limit or 0) :]
+        runstate = set(RunState if states is None else states)
+        return [run for run in {run.id: run for run in self.saved}.values() if run.state in runstate][-(limit or 0) :]
 
     def names_like(self, names: Collection[str]) -> list[str]:
         return [run.name for run in self.saved]

@@ -83,7 +83,7 @@ def without_ours(argv: Sequence[str], run_id_mark: str = "pitwall.run=") -> list
     return words
 
 
-def kept(argv: Sequence[str]) -> list[str]:
+def undetached_words(argv: Sequence[str]) -> list[str]:
     """The words of a typed command without what would detach or remove the container, or start it again."""
     if Path(argv[0]).name not in ("docker", "podman"):
         return list(argv)
@@ -106,13 +106,13 @@ def test_documented_command_arrives_as_written(
     config = explain_with_secrets(fact["text"])[0].config
     assert config
     reached, typed = launch(config), in_bash(fact["text"], home, tmp_path)
-    wanted = [word.replace("{HOME}", str(home)) for word in fact["argv"]]
-    assert own_words(typed, home) == wanted, "the facts are what a shell makes of the document"
-    assert without_ours(own_words(reached, home)) == kept(wanted)
+    texts = [word.replace("{HOME}", str(home)) for word in fact["argv"]]
+    assert own_words(typed, home) == texts, "the facts are what a shell makes of the document"
+    assert without_ours(own_words(reached, home)) == undetached_words(texts)
     assert fact["env"].items() <= reached["env"].items() and fact["env"].items() <= typed["env"].items()
     assert reached["cwd"] == str(home)
-    asked = {name for name in reached["env"] if name.startswith(TELLING)}
-    assert asked - set(config.env) - set(fact["env"]) == set(), "nothing that the document does not say"
+    env = {name for name in reached["env"] if name.startswith(TELLING)}
+    assert env - set(config.env) - set(fact["env"]) == set(), "nothing that the document does not say"
 
 
 @pytest.mark.parametrize("stem", sorted(PRESETS))
@@ -124,7 +124,7 @@ def test_preset_reaches_program_as_from_a_shell(launch: Launch, home: Path, tmp_
         config = config.model_copy(update={"argv": tuple(command_of(config))})
     text = shell_text(config.argv, {} if config.image else config.env)
     reached, typed = launch(config), in_bash(text, home, tmp_path)
-    assert without_ours(own_words(reached, home)) == kept(own_words(typed, home))
+    assert without_ours(own_words(reached, home)) == undetached_words(own_words(typed, home))
     assert not [word for word in reached["argv"] if word.startswith("~") or "$" in word]
     if not config.image:
         assert config.env.items() <= reached["env"].items()

@@ -81,9 +81,9 @@ def test_samples_reach_the_whole_file(tmp_path: Path) -> None:
 def test_two_gguf_files_differ_by_header(tmp_path: Path) -> None:
     first = write_gguf(tmp_path / "a.gguf")
     assert identify_weights(first) == identify_weights(write_gguf(tmp_path / "renamed.gguf"))
-    other = identify_weights(write_gguf(tmp_path / "b.gguf", GGMLQuantizationType.I32))
-    assert other["bytes"] == identify_weights(first)["bytes"], "the same size in another format"
-    assert other["sha256_of_headers"] != identify_weights(first)["sha256_of_headers"]
+    other_weights = identify_weights(write_gguf(tmp_path / "b.gguf", GGMLQuantizationType.I32))
+    assert other_weights["bytes"] == identify_weights(first)["bytes"], "the same size in another format"
+    assert other_weights["sha256_of_headers"] != identify_weights(first)["sha256_of_headers"]
 
 
 def test_all_parts_of_a_split_gguf_count(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedStore]:
 def import_text(played: PlayedStore, tmp_path: Path) -> ImportText:
     """Import a text as `./pitwall import` does; returns the id of its run."""
 
-    def taken(text: str) -> str:
+    def import_text(text: str) -> str:
         path = tmp_path / "document.md"
         path.write_text(text, encoding="utf-8")
         importer = ResultImporter(played.store, lambda: datetime(2026, 11, 27, tzinfo=UTC))
         (run_id,) = importer.import_results(path, ImportOptions(path.name), lambda share: None).run_ids
         return run_id
 
-    return taken
+    return import_text

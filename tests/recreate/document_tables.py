@@ -165,10 +165,10 @@ def assert_recreated(
     missing = [f"line {n.line}: {n.metric} {n.value}" for n in numbers if shown_values[n.id] is None]
     assert not missing, f"{table.name}: Pitwall's table has no row for {missing}"
     different = [
-        f"line {n.line}: {n.metric} is {shown:.6g}, printed {n.value}"
+        f"line {n.line}: {n.metric} is {shown_value:.6g}, printed {n.value}"
         for n in numbers
-        if (shown := shown_values[n.id]) is not None
-        and abs(shown - n.value) > n.rounding + n.value * max(tolerance, ABOUT if n.is_about else 0.0)
+        if (shown_value := shown_values[n.id]) is not None
+        and abs(shown_value - n.value) > n.rounding + n.value * max(tolerance, ABOUT if n.is_about else 0.0)
     ]
     assert not different, f"{table.name}: {different}"
 

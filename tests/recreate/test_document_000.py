@@ -138,10 +138,10 @@ def shown_number(configurations: Configurations, number: PrintedNumber) -> float
 def within_range(configurations: Configurations, number: PrintedNumber, arm: str) -> float | None:
     """Return a bound of a typical acceptance if the whole run's is on its side, else what the run has."""
     is_rate = "rate" in number.metric
-    shown = configurations.published.value("Acceptance rate" if is_rate else "Acceptance length", arm)
-    if shown is None:
+    shown_value = configurations.published.value("Acceptance rate" if is_rate else "Acceptance length", arm)
+    if shown_value is None:
         return None
-    value = 100 * shown if is_rate else shown
+    value = 100 * shown_value if is_rate else shown_value
     is_within = value >= number.value if number.metric.endswith("low") else value <= number.value
     return number.value if is_within else value
 
@@ -185,10 +185,10 @@ def test_runtime_weights_and_kv_cache_of_each_configuration(configurations: Conf
     arms = configurations.published.data.comparison.arms
     markup = config_table(arms, {arm.id: 0 for arm in arms})
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in markup.split("<tr")]
-    shown = [[re.sub(r"<[^>]+>", "", cell).strip().lower() for cell in cells[-len(arms) :]] for cells in rows if cells]
+    texts = [[re.sub(r"<[^>]+>", "", cell).strip().lower() for cell in cells[-len(arms) :]] for cells in rows if cells]
     for field in ("engine", "engine_version", "weights_quant", "kv_cache_dtype"):
         printed = [load_published()[f"s000.{name}"].fields[field][0].lower() for name in DRAFTS]
-        assert printed in shown, f"{field}: {printed}"
+        assert printed in texts, f"{field}: {printed}"
 
 
 @pytest.mark.parametrize("name", POOLS)
@@ -227,10 +227,10 @@ def test_observed_log_lines(played: PlayedStore, import_text: ImportText) -> Non
         "accept_rate_window": ("acceptance_rate", 100),
     }
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         metric, scale = metrics[number.metric]
         values = [row["value"] * scale for row in rows if row["metric"] == metric]
         return next((value for value in values if value == pytest.approx(number.value)), None)
 
-    assert_recreated(LINES, shown)
+    assert_recreated(LINES, computed_value)
     assert len(rows) == len(LINES.numbers)

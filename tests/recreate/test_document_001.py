@@ -134,11 +134,11 @@ GRID_CELLS = {
 
 @pytest.mark.parametrize("table", [SINGLE, MULTI], ids=lambda table: table.title)
 def test_grid_means(benchy: PublishedCells, table: DocumentTable) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         title, column = GRID_CELLS[number.metric]
         return benchy.value(number.point, column, title)
 
-    assert_recreated(table, shown, metrics=tuple(GRID_CELLS))
+    assert_recreated(table, computed_value, metrics=tuple(GRID_CELLS))
 
 
 @pytest.mark.parametrize("table", [SINGLE, MULTI], ids=lambda table: table.title)
@@ -147,8 +147,10 @@ def test_grid_spreads(benchy: PublishedCells, table: DocumentTable) -> None:
         title, column = GRID_CELLS[number.metric]
         cell = benchy.cell(number.point, column, title)
         assert cell and cell.sd is not None and number.sd is not None, f"{number.point}: {number.metric}"
-        shown = population_sd(cell.sd, REPEATS * number.concurrency)
-        assert shown == pytest.approx(number.sd, rel=0.001, abs=0.0051), f"{number.point}: {number.metric}"
+        shown_population_sd = population_sd(cell.sd, REPEATS * number.concurrency)
+        assert shown_population_sd == pytest.approx(number.sd, rel=0.001, abs=0.0051), (
+            f"{number.point}: {number.metric}"
+        )
 
 
 def test_output_of_concurrent_requests(benchy: PublishedCells, played: PlayedStore) -> None:
@@ -193,10 +195,10 @@ def test_every_column_of_llama_benchy_itself(
 ) -> None:
     load = LoadRows(played.store, import_text(as_benchy_prints(table)))
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         return load.value(number.point, IMPORTED[number.metric])
 
-    assert_recreated(table, shown)
+    assert_recreated(table, computed_value)
 
 
 # --- compile against eager, and the summary ---------------------------------------------------------------------------
@@ -231,23 +233,23 @@ COMPILE_DELTAS = {  # line of the document -> Pitwall's table and point
 def compiled(played: PlayedStore) -> dict[str, PublishedCells]:
     """Both servers by column: with the prefill speeds that the table prints, and with its times to first token."""
     params: dict[str, JsonValue] = {"prompt_tokens": [128, 512, 2048], "output_tokens": [32, 128], "repeats": 1}
-    shown = {}
+    fields = {}
     for column in (RATE, FIRST_TOKEN):
         arms = [
             stand_in(name, by_length_pace(COMPILE, config, column), "grid", params)
             for config, name in COMPILE_NAMES.items()
         ]
-        shown[column] = PublishedCells(played.store, played.play(arms, starts=1))
-    return shown
+        fields[column] = PublishedCells(played.store, played.play(arms, starts=1))
+    return fields
 
 
 def test_compiled_against_eager(compiled: dict[str, PublishedCells]) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         title, point = COMPILE_DELTAS[number.line]
         column = FIRST_TOKEN if title == TTFT else RATE
         return compiled[column].value(point, COMPILE_NAMES[number.config.removeprefix("s001.")], title)
 
-    assert_recreated(COMPILE, shown)
+    assert_recreated(COMPILE, computed_value)
     for line, (title, point) in COMPILE_DELTAS.items():
         ratio = compiled[FIRST_TOKEN if title == TTFT else RATE].difference(point, "compiled", title)
         assert 100 * (ratio - 1) == pytest.approx(printed_difference(f"s001.delta_l{line}"), abs=0.1), line
@@ -257,7 +259,7 @@ def test_summary_of_the_single_node(benchy: PublishedCells, played: PlayedStore,
     """The grid again; its prompt speed at four is llama-benchy's of all requests, its last row a mean over answers."""
     imported = LoadRows(played.store, import_text(as_benchy_prints(MULTI)))
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         pp, tg = number.conditions["pp"] or "128", number.conditions["tg"]
         points = [f"pp{pp} tg{n} d0 c{number.concurrency}" for n in ([tg] if tg else [32, 128])]
         if number.metric == "pp_tps_total":
@@ -271,7 +273,7 @@ def test_summary_of_the_single_node(benchy: PublishedCells, played: PlayedStore,
         known_values = [value for value in values if value is not None]
         return sum(known_values) / len(known_values) if len(known_values) == len(points) else None
 
-    assert_recreated(SUMMARY, shown)
+    assert_recreated(SUMMARY, computed_value)
 
 
 # --- two nodes --------------------------------------------------------------------------------------------------------
@@ -326,11 +328,11 @@ def node_cell(nodes: dict[str, PublishedCells], number: PrintedNumber) -> ShownC
     ids=lambda value: getattr(value, "title", ""),
 )
 def test_two_nodes(nodes: dict[str, PublishedCells], table: DocumentTable, claims: str) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         cell = node_cell(nodes, number)
         return None if cell is None else cell.value
 
-    assert_recreated(table, shown)
+    assert_recreated(table, computed_value)
     for number in table.numbers:
         cell = node_cell(nodes, number)
         assert cell
@@ -344,24 +346,26 @@ def test_two_nodes(nodes: dict[str, PublishedCells], table: DocumentTable, claim
 
 
 def test_memory_of_two_nodes(played: PlayedStore, import_text: ImportText) -> None:
-    used = {number.conditions["node"]: number.value for number in MEMORY_NODES.numbers}
+    values_by_node = {number.conditions["node"]: number.value for number in MEMORY_NODES.numbers}
 
     def samples(run: Run) -> Iterator[Sample]:
         assert run.ready_at
-        for index, (node, mb) in enumerate(used.items()):
-            held = int(mb) * 2**20
+        for index, (node, mb) in enumerate(values_by_node.items()):
+            number = int(mb) * 2**20
             yield GpuSample(
-                run.id, run.ready_at, 100.0, node, 0, f"GPU-{index}", "NVIDIA GB10", process_memory_bytes=held
+                run.id, run.ready_at, 100.0, node, 0, f"GPU-{index}", "NVIDIA GB10", process_memory_bytes=number
             )
 
     arm = stand_in("two nodes", lambda *_: RequestPace(QUICK_S, 0.02), "ladder", {"tokens": 8, "rungs": [1]})
     (run_id,) = played.play([replace(arm, further_rows=samples)], starts=1)
     total = PublishedCells(played.store, [run_id]).value("Peak GPU memory", "two nodes")
-    assert total is not None and total * 1024 == pytest.approx(sum(used.values()))
+    assert total is not None and total * 1024 == pytest.approx(sum(values_by_node.values()))
     sql = "SELECT machine_id, max(process_memory_bytes) / 2**20 AS mb FROM gpu_samples WHERE run_id = ? GROUP BY ALL"
     by_node = {row["machine_id"]: row["mb"] for row in played.store.query(sql, [run_id]).to_pylist()}
     assert_recreated(MEMORY_NODES, lambda number: by_node.get(number.conditions["node"]))
-    text = "| Node | VRAM used |\n|---|---|\n" + "".join(f"| {node} | {mb:,.0f} MB |\n" for node, mb in used.items())
+    text = "| Node | VRAM used |\n|---|---|\n" + "".join(
+        f"| {node} | {mb:,.0f} MB |\n" for node, mb in values_by_node.items()
+    )
     imported = LoadRows(played.store, import_text(text))
     values = {point: row.value for (point, _, _), row in imported.rows.items()}
     assert_recreated(
@@ -387,13 +391,13 @@ def test_variants_of_the_model(played: PlayedStore) -> None:
 
     published = PublishedCells(played.store, played.play([arm(name) for name in names], starts=1))
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         value = published.value("Stream speed", number.config.removeprefix("s001."))
         is_bound = number.metric.endswith(("_low", "_high"))
         is_within = value is not None and number.metric.endswith("_low") == (value >= number.value)
         return number.value if is_bound and is_within else value
 
-    assert_recreated(VARIANTS, shown)
+    assert_recreated(VARIANTS, computed_value)
 
 
 VERDICTS = [row for row in read_table("validations") if row["kind"] in ("tool_calling", "vision")]
@@ -432,7 +436,7 @@ def test_open_issues_of_vllm() -> None:
     rows = [row for row in read_table("failures") if (row["source"], row["kind"]) == ("001", "open_issue")]
     lines = [line for line in statement_lines("001", "Open issues of vLLM") if line != "161"]  # 160 goes on there
     assert [row["line"] for row in rows] == lines
-    shown = "".join(failure_html(issue.entry) for issue in known_issues(()) if isinstance(issue.entry, Failure))
+    shown_text = "".join(failure_html(issue.entry) for issue in known_issues(()) if isinstance(issue.entry, Failure))
     for row in rows:
         for text in filter(None, (row["quote"], row["issue"], row["workaround"])):
-            assert markup.text(text) in shown, f"line {row['line']}: {text}"
+            assert markup.text(text) in shown_text, f"line {row['line']}: {text}"

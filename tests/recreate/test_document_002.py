@@ -66,7 +66,7 @@ def five_prompts(played: PlayedStore) -> FivePrompts:
 
 
 def test_each_request_of_both_runs(five_prompts: FivePrompts) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         title = f"Run {number.conditions['run']}/2"
         request = next(
             (value for key, value in five_prompts.requests.items() if key[:2] == (title, number.conditions["prompt"])),
@@ -75,7 +75,7 @@ def test_each_request_of_both_runs(five_prompts: FivePrompts) -> None:
         value = shown_of(request, number.metric)
         return floor(10 * value) / 10 if value is not None and number.metric == "tps_e2e" else value
 
-    assert_recreated(FIVE, shown)
+    assert_recreated(FIVE, computed_value)
 
 
 def shown_of(request: tuple[int, float] | None, metric: str) -> float | None:
@@ -93,19 +93,19 @@ def test_mean_speed_of_each_kind_as_the_run_shows_it(five_prompts: FivePrompts) 
         printed = [number.value for number in speeds if number.conditions["prompt"] == kind]
         mean = sum(printed) / len(printed)
         assert len(printed) == 2
-        shown = five_prompts.load.value(kind, "e2e_tps")
-        assert shown is not None and 0 <= shown - mean < 0.1, f"{kind}: {shown}, printed {mean}, cut after a decimal"
+        value = five_prompts.load.value(kind, "e2e_tps")
+        assert value is not None and 0 <= value - mean < 0.1, f"{kind}: {value}, printed {mean}, cut after a decimal"
 
 
 def test_four_at_once_with_both_aggregates(five_prompts: FivePrompts) -> None:
     load, point = five_prompts.load, "4 at once"
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         request = five_prompts.requests.get((point, "Parallel", int(number.conditions["request"] or 1) - 1))
         seconds = max((s for key, (_, s) in five_prompts.requests.items() if key[0] == point), default=None)
         tokens = sum(tokens for key, (tokens, _) in five_prompts.requests.items() if key[0] == point)
-        whole = {"completion_tokens_total": tokens, "elapsed_s": seconds, "tps_total": load.value(point, "output_tps")}
-        return whole[number.metric] if number.metric in whole else shown_of(request, number.metric)
+        fields = {"completion_tokens_total": tokens, "elapsed_s": seconds, "tps_total": load.value(point, "output_tps")}
+        return fields[number.metric] if number.metric in fields else shown_of(request, number.metric)
 
-    assert_recreated(FOUR, shown, tolerance=TOTAL_TOLERANCE)
+    assert_recreated(FOUR, computed_value, tolerance=TOTAL_TOLERANCE)
     assert load.value(point, "sum_of_rates_tps") == pytest.approx(SUM_OF_RATES_TPS, abs=0.05)

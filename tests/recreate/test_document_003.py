@@ -97,12 +97,12 @@ PUBLISHED_ROWS = {
 
 
 def test_startup_phases(ladders: Ladders) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         if number.metric == "weights_load_time":
             return startup_fact(ladders, arm_of(number), "weights_load_s")
         return ladders.published.value(PUBLISHED_ROWS[number.metric], arm_of(number))
 
-    assert_recreated(STARTUP, shown)
+    assert_recreated(STARTUP, computed_value)
 
 
 def startup_fact(ladders: Ladders, arm: str, key: str) -> float | None:
@@ -120,7 +120,7 @@ def test_serving_capacity_and_its_differences(ladders: Ladders) -> None:
 
 
 def test_one_warm_request(ladders: Ladders) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         load = ladders.loads[arm_of(number)]
         if number.metric == "bench_prompt_tokens":
             return load.requests[0].prompt_tokens
@@ -132,7 +132,7 @@ def test_one_warm_request(ladders: Ladders) -> None:
             return in_s(load.value("Single", "e2e_ms"))
         return load.value("Single", {"completion_tps_avg": "e2e_tps", "total_tps_avg": "total_tps"}[number.metric])
 
-    assert_recreated(SINGLE, shown)
+    assert_recreated(SINGLE, computed_value)
     faster = ladders.published.difference("Stream speed", ARMS["fp8dyn"])
     assert 100 * (faster - 1) == pytest.approx(printed_difference("s003.faster48"), abs=1)
 
@@ -142,24 +142,24 @@ def in_s(ms: float | None) -> float | None:
 
 
 def test_concurrent_throughput_as_the_run_shows_it(ladders: Ladders) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         load, point = ladders.loads[arm_of(number)], f"{number.concurrency} at once"
         if number.metric == "aggregate_tps":
             return load.value(point, "output_tps")
         return in_s(load.value(point, "e2e_ms"))
 
-    assert_recreated(CONCURRENT, shown)
+    assert_recreated(CONCURRENT, computed_value)
 
 
 def test_concurrent_throughput_to_publish(ladders: Ladders) -> None:
     """The table to publish has the steady output and the median: half a per cent from wall and mean here."""
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         if number.metric == "aggregate_tps":
             return ladders.published.value(f"Output speed, {number.concurrency} at once", arm_of(number))
         return in_s(ladders.published.value(f"End-to-end latency, {number.concurrency} at once, p50", arm_of(number)))
 
-    assert_recreated(CONCURRENT, shown, tolerance=0.005)
+    assert_recreated(CONCURRENT, computed_value, tolerance=0.005)
     for concurrency in (2, 4, 8):
         ratio = ladders.published.difference(f"Output speed, {concurrency} at once", ARMS["fp8dyn"])
         assert 100 * (ratio - 1) == pytest.approx(printed_difference("s003.c46"), abs=1)
@@ -196,11 +196,11 @@ def accuracies(played: PlayedStore) -> PublishedCells:
 
 
 def test_mmlu_pro_of_all_models(accuracies: PublishedCells) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         return accuracies.value("mmlu_pro", MODELS[number.config.removeprefix("s003.")])
 
-    assert_recreated(BESIDE, shown)
-    assert_recreated(ACCURACY, shown, metrics=("mmlu_pro",))
+    assert_recreated(BESIDE, computed_value)
+    assert_recreated(ACCURACY, computed_value, metrics=("mmlu_pro",))
     difference = accuracies.difference("mmlu_pro", MODELS["fp8dyn"])
     assert difference == pytest.approx(printed_difference("s003.delta_acc"), abs=0.01)
 
@@ -211,8 +211,8 @@ def test_mmlu_pro_wall_clock_as_published(played: PlayedStore, import_text: Impo
     load = LoadRows(played.store, import_text(text))
     minutes = {point: (row.value or 0) / 60 for (point, metric, _), row in load.rows.items() if metric == "duration_s"}
 
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         name = MODELS[number.config.removeprefix("s003.")]
         return next((value for point, value in minutes.items() if name in point), None)
 
-    assert_recreated(ACCURACY, shown, metrics=("mmlu_pro_wall",))
+    assert_recreated(ACCURACY, computed_value, metrics=("mmlu_pro_wall",))

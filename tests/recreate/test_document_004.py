@@ -100,11 +100,11 @@ def publish(played: PlayedStore) -> Publish:
 
 
 def assert_columns(table: DocumentTable, published: PublishedCells) -> None:
-    def shown(number: PrintedNumber) -> float | None:
+    def computed_value(number: PrintedNumber) -> float | None:
         return published.value(ROWS[number.metric], NAMES[number.config.removeprefix("s004.")])
 
     # Requests per second and tokens per second of the document agree to a thousandth, not to their last digit.
-    assert_recreated(table, shown, tolerance=0.002)
+    assert_recreated(table, computed_value, tolerance=0.002)
 
 
 def test_benchmark_and_differences_from_the_base_model(publish: Publish) -> None:
@@ -157,10 +157,13 @@ def test_compatibility_of_own_starts_and_as_published(played: PlayedStore) -> No
     places, published = compatibility(played.store, run_ids), published_compatibility()
     assert {place.gpu: place.outcome == "works" for place in places} == tried
     assert [row["line"] for row in STATEMENTS] == statement_lines("004", "Compatibility by GPU")
-    shown = compatibility_table(places, published)
+    shown_compatibility_table = compatibility_table(places, published)
     for row, statement in zip(STATEMENTS, published, strict=True):
-        assert statement.gpu == row["subject"] and row["subject"] in shown
+        assert statement.gpu == row["subject"] and row["subject"] in shown_compatibility_table
         assert (statement.memory, statement.most_context) == (row["memory"], row["max_context"])
         for text in filter(None, (row["memory"], row["max_context"], row["result"].rstrip("."))):
-            assert text in shown, f"{row['subject']}: {text}"
-    assert shown.count("works, 1 start") == 2 and "fails, 1 start: out of memory" in shown
+            assert text in shown_compatibility_table, f"{row['subject']}: {text}"
+    assert (
+        shown_compatibility_table.count("works, 1 start") == 2
+        and "fails, 1 start: out of memory" in shown_compatibility_table
+    )

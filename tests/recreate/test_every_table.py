@@ -37,15 +37,15 @@ NAMES = [table.name for table in TABLES] + [f"{source} {title}" for source, titl
 
 def tables_of(module: ModuleType) -> set[str]:
     """Return the names of the tables that a module recreates."""
-    named = [value for value in vars(module).values() if isinstance(value, DocumentTable)]
-    named += [
+    values = [value for value in vars(module).values() if isinstance(value, DocumentTable)]
+    values += [
         table
         for value in vars(module).values()
         if isinstance(value, dict)
         for table in value.values()
         if isinstance(table, DocumentTable)
     ]
-    return {table.name for table in named}
+    return {table.name for table in values}
 
 
 def test_every_table_has_its_test() -> None:

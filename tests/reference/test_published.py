@@ -1,4 +1,4 @@
-"""What others published is data with its line, and its contradictions stand beside the numbers."""
+"""Published numbers are data with their line, and contradictions stand beside them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORPUS = os.environ.get("PITWALL_CORPUS")
 def test_every_number_has_config_source_and_line() -> None:
     published = load_published()
     assert len(published) == 23
-    numbers = [number for one in published.values() for number in one.numbers]
+    numbers = [number for value in published.values() for number in value.numbers]
     assert len(numbers) == 417
     assert all(number.line > 0 and number.value for number in numbers)
 
@@ -34,11 +34,11 @@ def test_a_known_number_says_what_it_is() -> None:
 
 def test_contradiction_is_only_beside_its_number() -> None:
     published = load_published()
-    doubted = {(key, n.metric) for key, one in published.items() for n in one.numbers if n.id in doubts()}
+    doubted = {(key, n.metric) for key, value in published.items() for n in value.numbers if n.id in doubts()}
     assert ("s000.B", "kv_capacity_tokens") in doubted and ("s004.turbo", "decode_tps_batched") in doubted
     assert ("s000.B", "decode_tps_peak") not in doubted
     tests = [n.conditions for n in published["s001.fp8_tp1"].numbers if n.metric == "tg_tps" and n.id in doubts()]
-    assert tests and all(one["pp"] == "2048" and one["depth"] == "0" for one in tests)
+    assert tests and all(test["pp"] == "2048" and test["depth"] == "0" for test in tests)
 
 
 def test_a_hedged_number_keeps_its_hedge() -> None:
@@ -52,7 +52,7 @@ def test_a_hedged_number_keeps_its_hedge() -> None:
 
 
 def test_seven_commands_are_printed_in_full() -> None:
-    assert len(COMMANDS) == 7 and {one.config for one in COMMANDS} <= load_published().keys()
+    assert len(COMMANDS) == 7 and {command.config for command in COMMANDS} <= load_published().keys()
 
 
 @pytest.mark.skipif(not CORPUS, reason="PITWALL_CORPUS names no folder to compare with")
@@ -61,8 +61,8 @@ def test_nothing_was_lost_or_changed_on_the_way() -> None:
     if not facts.is_dir():
         pytest.skip("the facts do not lie beside the corpus")
     with (facts / "all_measurements.csv").open(newline="") as file:
-        theirs = sorted(
+        rows = sorted(
             (r["config"], r["metric"], r["value"], r["unit"], int(r["src_line"])) for r in csv.DictReader(file)
         )
-    ours = [(key, n.metric, n.value, n.unit, n.line) for key, one in load_published().items() for n in one.numbers]
-    assert sorted(ours) == theirs
+    ours = [(key, n.metric, n.value, n.unit, n.line) for key, value in load_published().items() for n in value.numbers]
+    assert sorted(ours) == rows

@@ -7,17 +7,20 @@ import pytest
 from reference.tables import PublishedTable, published_tables
 from web.compare.sources.published import published_table
 
-TABLES = {(one.source.split()[0], one.title): one for one in published_tables()}
+TABLES = {
+    (published_table.source.split()[0], published_table.title): published_table
+    for published_table in published_tables()
+}
 
 
 def table(title: str) -> PublishedTable:
-    (found,) = [one for (_, name), one in TABLES.items() if name.startswith(title)]
-    return found
+    (actual_table,) = [table for (_, name), table in TABLES.items() if name.startswith(title)]
+    return actual_table
 
 
-def words(one: PublishedTable, row: str) -> list[str]:
+def words(published_table: PublishedTable, row: str) -> list[str]:
     """The cells of a row as they are read."""
-    (cells,) = [cells for name, cells in one.rows if name == row]
+    (cells,) = [cells for name, cells in published_table.rows if name == row]
     return [" ".join(shown.cell_text for shown in cell) for cell in cells]
 
 
@@ -31,18 +34,25 @@ COMPARISON = {
 
 @pytest.mark.parametrize("row", COMPARISON)
 def test_first_document_compares_four_configs(row: str) -> None:
-    told = words(table("Comparison table"), row)
-    assert all(one in cell for one, cell in zip(COMPARISON[row], [*told[:2], *told[3:]], strict=True)), told
+    actual_words = words(table("Comparison table"), row)
+    assert all(
+        one in cell for one, cell in zip(COMPARISON[row], [*actual_words[:2], *actual_words[3:]], strict=True)
+    ), actual_words
 
 
 def test_and_calls_one_best_by_each_viewpoint() -> None:
     best = table("Best by viewpoint")
     assert best.head == ("Viewpoint", "Best configuration", "Reason")
-    told = {row: words(best, row) for row, _ in best.rows}
-    assert told["Highest peak throughput"][0].startswith("B.") and "115.3 tok/s" in told["Highest peak throughput"][1]
-    assert told["MTP acceptance ceiling"][0].startswith("A.") and told["Practical SGLang setup"][0].startswith("D.")
-    assert told["Daily throughput stability"][0].startswith("A.")
-    assert " / B." in told["KV capacity"][0] and told["KV capacity"][1] == "Reserved 876K tokens"
+    words_by_row = {row: words(best, row) for row, _ in best.rows}
+    assert (
+        words_by_row["Highest peak throughput"][0].startswith("B.")
+        and "115.3 tok/s" in words_by_row["Highest peak throughput"][1]
+    )
+    assert words_by_row["MTP acceptance ceiling"][0].startswith("A.") and words_by_row["Practical SGLang setup"][
+        0
+    ].startswith("D.")
+    assert words_by_row["Daily throughput stability"][0].startswith("A.")
+    assert " / B." in words_by_row["KV capacity"][0] and words_by_row["KV capacity"][1] == "Reserved 876K tokens"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +90,6 @@ def test_the_other_documents_tables(title: str, row: str, cells: list[str]) -> N
 
 
 def test_known_contradiction_is_beside_its_cell() -> None:
-    shown = published_table(table("Comparison table"))
-    assert "doubt 1" in shown and "line 14" in shown
+    shown_published_table = published_table(table("Comparison table"))
+    assert "doubt 1" in shown_published_table and "line 14" in shown_published_table
     assert "doubt 1" in published_table(table("Benchmark on RTX"))

@@ -1,4 +1,4 @@
-"""How fresh things are: told in words to the operator, in numbers without names or paths to everybody."""
+"""Health: in words to the operator, in numbers without names or paths to everybody."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_all_is_well() -> None:
     ],
 )
 def test_what_is_wrong_is_a_sentence(store: StoreHealth, live: list[Freshness], words: str) -> None:
-    (said,) = health_sentences(store, live, {"r1": "Run"})
-    assert words in said
+    (health_sentence,) = health_sentences(store, live, {"r1": "Run"})
+    assert words in health_sentence
 
 
 @pytest.mark.parametrize("behind", ["waiting_s", "unpublished_s"])

@@ -75,7 +75,7 @@ def line(second: int, tps: float, rank: int | None = None, definition: str = "vl
     return LogSample("r", at, second, second, definition, engine_index=rank, window_s=10.0, generation_tps=tps)
 
 
-def asked(store: Store, *samples: Sample) -> list[PrintedSpeed]:
+def printed_speeds_of(store: Store, *samples: Sample) -> list[PrintedSpeed]:
     store.write(Batch(samples)).result()
     store.save_run(run_of("r"))
     return printed_speeds(store, ["r"])["r"]
@@ -91,19 +91,19 @@ def test_log_number_is_median_of_generating_lines(logs: tuple[Store, list[Run]])
 
 
 def test_early_rank_is_not_the_whole_run(store: Store) -> None:
-    assert asked(store, line(10, 900.0, 0), line(20, 100.0, 0), line(20, 50.0, 1)) == [
+    assert printed_speeds_of(store, line(10, 900.0, 0), line(20, 100.0, 0), line(20, 50.0, 1)) == [
         PrintedSpeed("vllm.log", 150.0, 1)
     ]
 
 
 def test_counters_silence_the_log_speed(store: Store) -> None:
-    assert asked(store, line(10, 90.0)) == [PrintedSpeed("vllm.log", 90.0, 1)]
-    assert asked(store, CounterSample("r", NOW, 0.0, "vllm.counter", generation_tokens_total=1.0)) == []
+    assert printed_speeds_of(store, line(10, 90.0)) == [PrintedSpeed("vllm.log", 90.0, 1)]
+    assert printed_speeds_of(store, CounterSample("r", NOW, 0.0, "vllm.counter", generation_tokens_total=1.0)) == []
 
 
 def test_idle_lines_have_no_speed_and_kinds_split(store: Store) -> None:
-    told = asked(store, line(10, 0.0), line(20, 90.0), line(30, 10.0, definition="sglang.log"))
-    assert told == [PrintedSpeed("sglang.log", 10.0, 1), PrintedSpeed("vllm.log", 90.0, 1)]
+    printed_speeds = printed_speeds_of(store, line(10, 0.0), line(20, 90.0), line(30, 10.0, definition="sglang.log"))
+    assert printed_speeds == [PrintedSpeed("sglang.log", 10.0, 1), PrintedSpeed("vllm.log", 90.0, 1)]
 
 
 def test_definition_with_most_lines_is_shown() -> None:
@@ -151,8 +151,8 @@ def test_list_cell_names_its_definition() -> None:
 def test_the_tile_says_what_it_is_without_a_hover(logs: tuple[Store, list[Run]]) -> None:
     store, runs = logs
     reports = report_on(store, runs)
-    told = metrics(store, reports)
-    ngram, sglang = (number_tiles(report, told[report.run.id]) for report in (reports[0], reports[2]))
+    actual_metrics = metrics(store, reports)
+    ngram, sglang = (number_tiles(report, actual_metrics[report.run.id]) for report in (reports[0], reports[2]))
     assert '<dt>Log only (not ranked)</dt><dd><span class="pw-apart">1,583 <small>tok/s</small></span></dd>' in ngram
     assert "first tokens and idle time included; 9 lines (vllm.log)." in ngram
     assert "decode tokens over the time since the last decode line, idle time included; 2 lines (sglang.log)" in sglang
@@ -161,18 +161,22 @@ def test_the_tile_says_what_it_is_without_a_hover(logs: tuple[Store, list[Run]])
 
 def test_compare_hatches_printed_speed_rows(logs: tuple[Store, list[Run]]) -> None:
     store, runs = logs
-    told = metrics(store, report_on(store, runs))
+    actual_metrics = metrics(store, report_on(store, runs))
     comparison = comparison_of(store, runs, ComparisonOptions())
     everyone = dict.fromkeys(arm.id for arm in comparison.arms)
-    shown = metric_sections(TableColumns(comparison.arms, lambda _: everyone, {run.id: 0 for run in runs}, 0.02), told)
-    body = shown.partition("<tbody>")[2].partition("</tbody>")[0]
+    shown_metric_sections = metric_sections(
+        TableColumns(comparison.arms, lambda _: everyone, {run.id: 0 for run in runs}, 0.02), actual_metrics
+    )
+    body = shown_metric_sections.partition("<tbody>")[2].partition("</tbody>")[0]
     rows = {
         row.partition("(not ranked) (")[2].partition(")")[0]: row for row in body.split("<tr>") if "not ranked" in row
     }
     assert rows.keys() == {"vllm.log", "sglang.log"}
     assert [row.count("pw-apart") for row in rows.values()] == [2, 1]
     assert "×" not in body
-    assert "Log only (not ranked) (sglang.log): median of the log lines" in shown.partition("</tbody>")[2]
+    assert (
+        "Log only (not ranked) (sglang.log): median of the log lines" in shown_metric_sections.partition("</tbody>")[2]
+    )
 
 
 def test_first_look_splits_printed_from_measured(

@@ -19,8 +19,8 @@ def test_they_are_those_of_compare(store: Store, monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(21)
     runs = many_runs(store)
     for place, k in enumerate((0, 4)):
-        made = repeats(IdealEngine(0.02, drafts=k), "ladder", 2, rng, **SMALL)
-        runs += [stored(store, facts, k, place * 10 + n) for n, facts in enumerate(made)]
+        made_repeats = repeats(IdealEngine(0.02, drafts=k), "ladder", 2, rng, **SMALL)
+        runs += [stored(store, facts, k, place * 10 + n) for n, facts in enumerate(made_repeats)]
     expected = [(arm.key, [run.run_id for run in arm.runs]) for arm in arms_of(facts_of(store, runs))]
     monkeypatch.setattr(load_queries, "loads", lambda *_: pytest.fail("the requests were read"))
     assert [(arm.key, [run.run_id for run in arm.runs]) for arm in run_arms(store, runs)] == expected

@@ -1,4 +1,4 @@
-"""What the list of runs says of a run: kept, equal to a fresh computation, and no longer kept once more is known."""
+"""Cached rows of the list of runs: equal to a fresh computation, and dropped when more is stored."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def asked(store: Store) -> dict[str, RunLine]:
     return lines_of(store, [run_of(run_id) for run_id in RUN_IDS])
 
 
-def kept(store: Store) -> dict[str, float | None]:
+def stored_typical_tps(store: Store) -> dict[str, float | None]:
     rows = store.query("SELECT run_id, typical_tps FROM run_reports").to_pylist()
     return {row["run_id"]: row["typical_tps"] for row in rows}
 
@@ -105,7 +105,7 @@ def test_other_formulas_have_it_computed_anew(store: Store, monkeypatch: pytest.
 def test_rows_that_come_later_end_what_was_kept(store: Store) -> None:
     keep_all(store)
     store.write(counters("r1", 300.0, first=60)).result()
-    assert kept(store).keys() == {"r0", "r2"}
+    assert stored_typical_tps(store).keys() == {"r0", "r2"}
     later = asked(store)["r1"]
     keep_all(store)
     assert asked(store)["r1"] == later and later["typical_tps"] != 101
@@ -120,7 +120,7 @@ def test_line_computed_amid_new_rows_is_not_kept(store: Store, monkeypatch: pyte
 
     monkeypatch.setattr(run_lines, "compute_each", slowly)
     RunLineKeeper(store).keep_next()
-    assert kept(store).keys() == {"r1"}
+    assert stored_typical_tps(store).keys() == {"r1"}
 
 
 def test_a_run_that_ends_anew_is_computed_anew(store: Store) -> None:
@@ -171,21 +171,23 @@ def fails_for_r2(
     return compute_lines(source, runs, reports)
 
 
-def found(store: Store, **asked: object) -> list[str]:
+def ids_of_filter(store: Store, **asked: object) -> list[str]:
     return [run.id for run in find_runs(store, RunFilter(**asked), 10)]
 
 
 def test_runs_sort_by_speed_with_unknown_last(store: Store) -> None:
     failed = run_of("r9").model_copy(update={"state": RunState.FAILED, "started_at": NOW + timedelta(hours=1)})
     store.save_run(failed)
-    assert found(store, order_by="typical")[0] == "r9", "nothing is known yet: the newest is the first"
+    assert ids_of_filter(store, order_by="typical")[0] == "r9", "nothing is known yet: the newest is the first"
     keep_all(store)
-    assert found(store, order_by="typical") == ["r2", "r1", "r0", "r9"]
-    assert found(store, order_by="peak")[-1] == "r9" and found(store) == ["r9", "r2", "r1", "r0"]
-    assert found(store, order_by="typical", is_reversed=True) == ["r0", "r1", "r2", "r9"], "the unknown stays last"
-    assert found(store, is_reversed=True) == ["r0", "r1", "r2", "r9"]
-    assert found(store, order_by="state")[0] == "r9", "failed, before finished"
-    assert found(store, order_by="name", is_reversed=True) == found(store, order_by="name")[::-1]
+    assert ids_of_filter(store, order_by="typical") == ["r2", "r1", "r0", "r9"]
+    assert ids_of_filter(store, order_by="peak")[-1] == "r9" and ids_of_filter(store) == ["r9", "r2", "r1", "r0"]
+    assert ids_of_filter(store, order_by="typical", is_reversed=True) == ["r0", "r1", "r2", "r9"], (
+        "the unknown stays last"
+    )
+    assert ids_of_filter(store, is_reversed=True) == ["r0", "r1", "r2", "r9"]
+    assert ids_of_filter(store, order_by="state")[0] == "r9", "failed, before finished"
+    assert ids_of_filter(store, order_by="name", is_reversed=True) == ids_of_filter(store, order_by="name")[::-1]
 
 
 def test_just_ended_run_is_sorted_by_its_speed(store: Store) -> None:
@@ -204,8 +206,8 @@ def test_just_ended_run_is_sorted_by_its_speed(store: Store) -> None:
 def test_runs_are_found_by_when_they_started(store: Store) -> None:
     later = run_of("r9").model_copy(update={"started_at": NOW + timedelta(hours=1)})
     store.save_run(later)
-    assert found(store, since=NOW + timedelta(minutes=30)) == ["r9"]
-    assert len(found(store, since=NOW)) == 4
+    assert ids_of_filter(store, since=NOW + timedelta(minutes=30)) == ["r9"]
+    assert len(ids_of_filter(store, since=NOW)) == 4
 
 
 def test_the_peak_is_that_of_one_request_alone(store: Store) -> None:
@@ -260,12 +262,12 @@ def test_lines_wait_while_somebody_waits_for_a_page(
 
     is_waited_for.set()
     keeper = RunLineKeeper(store, BusyCache()) if is_of_reports else RunLineKeeper(store, caches=[BusyCache()])
-    begun = threading.Event()
-    monkeypatch.setattr(keeper, "keep_next", lambda: begun.set() or 0)
+    event = threading.Event()
+    monkeypatch.setattr(keeper, "keep_next", lambda: event.set() or 0)
     keeper.start()
     try:
-        assert not begun.wait(0.2) and len(looks) > 1
+        assert not event.wait(0.2) and len(looks) > 1
         is_waited_for.clear()
-        assert begun.wait(30)
+        assert event.wait(30)
     finally:
         keeper.close()

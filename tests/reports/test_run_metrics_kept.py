@@ -1,4 +1,4 @@
-"""What Explore draws of a run beside its speeds: as Compare has it, and null where nobody counted."""
+"""Metrics of a run that Explore draws beside its speeds: as in Compare, and null where nobody counted."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def samples_of(run_id: str) -> Iterator[Sample]:
             kv_usage_ratio=0.75 if second == 20 else 0.5,
         )  # fmt: skip
         for index, watts in enumerate((200.0, 300.0)):
-            held = (10 + index) * GIB if second == 40 else 9 * GIB
+            held_index = (10 + index) * GIB if second == 40 else 9 * GIB
             yield GpuSample(
                 run_id, at, n, "m", index, gpu_uuid=f"GPU-{index}", power_w=watts, energy_j_total=watts * n,
-                process_memory_bytes=held,
+                process_memory_bytes=held_index,
             )  # fmt: skip
         yield GpuSample(run_id, at, n, "m", 2, gpu_uuid="GPU-2", power_w=0.0, energy_j_total=0.0)  # not one of its own
         yield HostSample(
@@ -96,12 +96,12 @@ def test_run_numbers_match_the_measurement(store: Store) -> None:
 def test_explore_draws_unknown_as_null(store: Store) -> None:
     while RunLineKeeper(store).keep_next():
         pass
-    drawn = {
+    ys_by_run_ids_by_name = {
         name: {row["run_id"]: row["y"] for row in read_view(store, explore_sql(RunFilter(), View(name, "k"), METRICS))}
         for name in FURTHER
     }
-    assert all(values["known"] for values in drawn.values())
-    assert {name: values["unknown"] for name, values in drawn.items()} == dict.fromkeys(FURTHER)
+    assert all(values["known"] for values in ys_by_run_ids_by_name.values())
+    assert {name: values["unknown"] for name, values in ys_by_run_ids_by_name.items()} == dict.fromkeys(FURTHER)
 
 
 def test_preemptions_unknown_after_hidden_restart(store: Store) -> None:

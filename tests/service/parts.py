@@ -1,4 +1,4 @@
-"""What a whole Pitwall opens and closes, part by part: the real parts, and a list of what was done to them."""
+"""Parts that a whole Pitwall opens and closes: the real parts, and a list of what was done to them."""
 
 from __future__ import annotations
 

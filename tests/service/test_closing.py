@@ -103,9 +103,9 @@ def test_failed_close_is_reported_others_close(
         patched.setattr(part.of, part.closes, breaking_after(getattr(part.of, part.closes)))
         opened_and_closed(data)
     assert recorded.closed == NAMES[::-1]
-    (said,) = [record for record in caplog.records if record.exc_info]
-    assert "could not be closed" in said.message
-    assert said.exc_info and BROKEN in str(said.exc_info[1])
+    (actual_record,) = [record for record in caplog.records if record.exc_info]
+    assert "could not be closed" in actual_record.message
+    assert actual_record.exc_info and BROKEN in str(actual_record.exc_info[1])
 
 
 def test_two_failed_closes_are_both_reported(
@@ -114,17 +114,17 @@ def test_two_failed_closes_are_both_reported(
     for part in (one for one in CORE if one.name in {"Inbox", "StudyRunner"}):
         monkeypatch.setattr(part.of, part.closes, breaking_after(getattr(part.of, part.closes)))
     opened_and_closed(data)
-    said = [record.message.split(" could not")[0] for record in caplog.records if record.exc_info]
-    assert said == ["the studies", "the inbox"]
+    words = [record.message.split(" could not")[0] for record in caplog.records if record.exc_info]
+    assert words == ["the studies", "the inbox"]
     assert recorded.closed == NAMES[::-1]
 
 
 def test_user_error_closes_all_and_is_raised(recorded: Recorded, data: Settings) -> None:
-    def used(core: Core) -> None:
+    def fail_while_used(core: Core) -> None:
         raise ValueError("theirs")
 
     with pytest.raises(ValueError, match="theirs"), opened_core(data) as core:
-        used(core)
+        fail_while_used(core)
     assert recorded.closed == NAMES[::-1]
 
 
@@ -151,9 +151,9 @@ def test_whole_application_closes_in_reverse(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     environ = os.environ | {"PITWALL_DATA": str(tmp_path / "data"), "PITWALL_PORT": str(port)}
     command = [sys.executable, "-c", WHOLE]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr
-    names, opened, closed = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=200)
+    assert process.returncode == 0, process.stderr
+    names, opened, closed = json.loads(process.stdout.splitlines()[-1])
     assert opened == names and closed == names[::-1]
 
 

@@ -17,7 +17,7 @@ CONFIG = Config(engine="vllm", model="org/model", argv=("vllm", "serve", "org/mo
 
 
 def point(number: int, **fields: object) -> AdoptedPoint:
-    told: dict[str, object] = {
+    actual_fields: dict[str, object] = {
         "id": f"p{number}",
         "name": f"arm {number}",
         "purpose": "coding agents",
@@ -29,7 +29,7 @@ def point(number: int, **fields: object) -> AdoptedPoint:
         "role": "operator",
         "adopted_at": NOW + timedelta(days=number),
     }
-    return AdoptedPoint.model_validate(told | fields)
+    return AdoptedPoint.model_validate(actual_fields | fields)
 
 
 def test_point_survives_restart_and_is_audited(settings: Settings) -> None:
@@ -68,7 +68,7 @@ def test_view_shows_successor_and_is_published(settings: Settings, store: Store)
 
 def test_what_stands_and_what_is_about_some_runs() -> None:
     points = [point(2, supersedes="p1"), point(1)]
-    assert [one.id for one in active_points(points)] == ["p2"]
+    assert [active_point.id for active_point in active_points(points)] == ["p2"]
     run = Run(id="r2", name="x", color=0, config=Config(), machine_id="m", created_at=NOW)
     other = run.model_copy(update={"id": "r9"})
     assert points_about(points, [run]) == points and points_about(points, [other]) == []

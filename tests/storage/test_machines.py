@@ -28,19 +28,19 @@ def run_on(store: Store, run_id: str, machine_id: str, **fields: object) -> Run:
     return run
 
 
-def told(machine_id: str, **fields: object) -> Machine:
-    known: dict[str, object] = {
+def machine_of(machine_id: str, **fields: object) -> Machine:
+    known_fields: dict[str, object] = {
         "id": machine_id, "host_name": "box1", "addresses": ["10.0.0.1"], "system": "Linux", "cpu": "a CPU",
         "cores": 4, "memory_bytes": 1 << 30, "gpus": [GPU], "gpus_reason": None, "driver_version": "595.1",
         "cuda_version": "13.0", "seen_at": NOW,
     }  # fmt: skip
-    return Machine(**known | fields)  # type: ignore[arg-type]
+    return Machine(**known_fields | fields)  # type: ignore[arg-type]
 
 
 def test_machine_from_its_pitwall_keeps_its_label(store: Store) -> None:
-    store.save_machine(told("m1")).result()
+    store.save_machine(machine_of("m1")).result()
     store.label_machine("m1", "the spark")
-    store.save_machine(told("m1", driver_version="600.0")).result()
+    store.save_machine(machine_of("m1", driver_version="600.0")).result()
     (row,) = machines(store)
     assert (row.label, row.driver_version, row.runs) == ("the spark", "600.0", 0)
     assert [gpu["memory_kind"] for gpu in row.gpus] == ["unified"]

@@ -1,4 +1,4 @@
-"""What people say of runs: kept in versions, masked, found, published, and carried in bundles."""
+"""Notes on runs: stored in versions, masked, searched, published, and carried in bundles."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ SECRET = "hf_abcdefghijklmnopqrstuvwx"
 
 
 def seed(store: Store, run_id: str, **fields: Any) -> Run:
-    given: dict[str, Any] = {"state": RunState.FINISHED, "started_at": NOW, "ended_at": NOW} | fields
-    run = Run(id=run_id, name=run_id, color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW, **given)
+    given_fields: dict[str, Any] = {"state": RunState.FINISHED, "started_at": NOW, "ended_at": NOW} | fields
+    run = Run(
+        id=run_id, name=run_id, color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW, **given_fields
+    )
     store.save_run(run)
     return run
 
@@ -45,7 +47,10 @@ def test_changes_are_versions_and_newest_is_shown(store: Store) -> None:
     note = notes(store, ["r1"])["r1"]
     assert (note.version, note.text, note.tags, note.is_starred, note.coding) == (2, "first", ("fp8",), True, 4)
     assert note.written_at is not None and note.role == "operator"
-    assert [(one.version, one.is_starred) for one in note_versions(store, ["r1"])] == [(1, False), (2, True)]
+    assert [(note_version.version, note_version.is_starred) for note_version in note_versions(store, ["r1"])] == [
+        (1, False),
+        (2, True),
+    ]
     assert store.query("SELECT version, language FROM run_notes").to_pylist() == [{"version": 2, "language": None}]
 
 
@@ -66,7 +71,7 @@ def test_two_who_write_at_once_both_stay(store: Store) -> None:
         thread.join()
     note = notes(store, ["r1"])["r1"]
     assert (note.text, note.is_starred, note.coding, note.tags, note.impression) == ("words", True, 5, ("a",), "good")
-    assert [one.version for one in note_versions(store, ["r1"])] == [1, 2, 3, 4, 5]
+    assert [note_version.version for note_version in note_versions(store, ["r1"])] == [1, 2, 3, 4, 5]
 
 
 def test_a_secret_in_a_note_is_not_stored(store: Store) -> None:
@@ -84,8 +89,8 @@ def test_out_of_limit_values_change_nothing(store: Store, fields: dict[str, Any]
     assert notes(store, ["r1"])["r1"].version == 0
 
 
-def found(store: Store, **wanted: tuple[str, ...]) -> list[str]:
-    return sorted(run.id for run in find_runs(store, RunFilter(**wanted), 10))
+def ids_of_filter(store: Store, **texts: tuple[str, ...]) -> list[str]:
+    return sorted(run.id for run in find_runs(store, RunFilter(**texts), 10))
 
 
 def test_runs_are_found_by_what_was_said(store: Store) -> None:
@@ -93,13 +98,13 @@ def test_runs_are_found_by_what_was_said(store: Store) -> None:
         seed(store, run_id, cause="CUDA out of memory" if run_id == "r2" else None)
     store.notes.change(["r1", "r3"], "operator", say(tags=("fp8", "night"), is_starred=True))
     store.notes.change(["r3"], "operator", say(is_archived=True, text="The Warm one"))
-    assert found(store) == ["r1", "r2"], "archived runs are hidden unless asked for"
-    assert found(store, marks=("archived",)) == ["r3"]
-    assert found(store, marks=("starred",)) == ["r1"]
-    assert found(store, marks=("starred", "archived")) == ["r3"]
-    assert found(store, tags=("fp8", "night")) == ["r1"] and found(store, tags=("fp8", "day")) == []
-    assert found(store, words=("warm",), marks=("archived",)) == ["r3"]
-    assert found(store, words=("cuda",)) == ["r2"] and found(store, words=("night",)) == ["r1"]
+    assert ids_of_filter(store) == ["r1", "r2"], "archived runs are hidden unless asked for"
+    assert ids_of_filter(store, marks=("archived",)) == ["r3"]
+    assert ids_of_filter(store, marks=("starred",)) == ["r1"]
+    assert ids_of_filter(store, marks=("starred", "archived")) == ["r3"]
+    assert ids_of_filter(store, tags=("fp8", "night")) == ["r1"] and ids_of_filter(store, tags=("fp8", "day")) == []
+    assert ids_of_filter(store, words=("warm",), marks=("archived",)) == ["r3"]
+    assert ids_of_filter(store, words=("cuda",)) == ["r2"] and ids_of_filter(store, words=("night",)) == ["r1"]
     assert run_choices(store).tags == ("fp8", "night")
 
 
@@ -121,10 +126,10 @@ def test_a_bundle_carries_every_version(store: Store, elsewhere: Settings, tmp_p
     store.notes.change(["r1"], "operator", say(text="first", tags=("a",)))
     store.notes.change(["r1"], "operator", say(language=3))
     export_runs(store.query, ["r1"], tmp_path / "a.zip", NOW, mask_text)
-    there = Store.open(elsewhere)
-    import_bundle(there, elsewhere, tmp_path / "a.zip")
-    assert note_versions(there, ["r1"]) == note_versions(store, ["r1"])
-    there.close()
+    file = Store.open(elsewhere)
+    import_bundle(file, elsewhere, tmp_path / "a.zip")
+    assert note_versions(file, ["r1"]) == note_versions(store, ["r1"])
+    file.close()
 
 
 @pytest.mark.parametrize("update", [{"run_id": "r2"}, {"version": 7}])
@@ -135,8 +140,8 @@ def test_notes_of_another_run_are_refused(store: Store, elsewhere: Settings, tmp
     with write_archive(tmp_path / "a.zip", "bundle", 1, NOW, ["r1"]) as archive:
         archive.add("runs/r1/run.json", portable(run, mask_text).model_dump_json().encode())
         archive.add("runs/r1/notes.json", NOTES.dump_json(forged))
-    there = Store.open(elsewhere)
+    file = Store.open(elsewhere)
     with pytest.raises(ArchiveError, match="forged"):
-        import_bundle(there, elsewhere, tmp_path / "a.zip")
-    assert there.runs() == []
-    there.close()
+        import_bundle(file, elsewhere, tmp_path / "a.zip")
+    assert file.runs() == []
+    file.close()

@@ -42,7 +42,7 @@ TOLD: tuple[Sample, ...] = (
 KINDS = (Load, Result, SuiteCheck, Accuracy, AccuracyItem, FidelityPosition)
 
 
-def written(store: Store) -> Store:
+def store_with_results(store: Store) -> Store:
     run = Run(
         id=RUN, name="r", color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW,
         state=RunState.FINISHED, kind="imported",
@@ -60,37 +60,37 @@ def later(settings: Settings) -> Store:
 @pytest.mark.publishes
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_read_alike_sealed_and_published(later: Store, settings: Settings, kind: type) -> None:
-    asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
-    before = written(later).query(asked)
+    text = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
+    before = store_with_results(later).query(text)
     assert before.num_rows == sum(type(sample) is kind for sample in TOLD)
     assert later.seal() == len(KINDS)
-    assert later.query(asked).equals(before)
+    assert later.query(text).equals(before)
     later.close()
     with published_query(settings.published_path) as query:
-        assert query(asked).equals(before)
+        assert query(text).equals(before)
 
 
 def test_load_returns_with_source_and_command(later: Store) -> None:
-    (load,) = load_queries.loads(written(later), [RUN])[RUN]
+    (load,) = load_queries.loads(store_with_results(later), [RUN])[RUN]
     assert load.plan == TOLD[0]
     later.close()
 
 
 def test_a_bundle_carries_them_without_secrets(later: Store, tmp_path: Path) -> None:
     target = tmp_path / "a.pitwall.zip"
-    export_runs(written(later).query, [RUN], target, NOW, mask_text)
+    export_runs(store_with_results(later).query, [RUN], target, NOW, mask_text)
     settings = Settings(data_dir=tmp_path / "elsewhere")
-    there = Store.open(settings)
-    import_bundle(there, settings, target)
+    file = Store.open(settings)
+    import_bundle(file, settings, target)
     for kind in KINDS:
-        asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
-        theirs, ours = there.query(asked).to_pylist(), later.query(asked).to_pylist()
-        assert SECRET not in str(theirs)
+        text = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
+        rows, ours = file.query(text).to_pylist(), later.query(text).to_pylist()
+        assert SECRET not in str(rows)
         if kind not in (Load, SuiteCheck):  # which have the secret
-            assert theirs == ours
-    (load,) = load_queries.loads(there, [RUN])[RUN]
+            assert rows == ours
+    (load,) = load_queries.loads(file, [RUN])[RUN]
     assert load.plan and load.plan.command and load.plan.command[:4] == COMMAND[:4]
-    there.close()
+    file.close()
     later.close()
 
 
@@ -106,6 +106,6 @@ def test_load_points_come_in_size_order(later: Store) -> None:
         for size in shuffled
     ]  # fmt: skip
     later.write(Batch((TOLD[0], *rows))).result()
-    found = load_queries.outcomes(later, [RUN])[RUN][LOAD].results
-    assert [row.point for row in found] == [points[size] for size in sizes]
+    results = load_queries.outcomes(later, [RUN])[RUN][LOAD].results
+    assert [row.point for row in results] == [points[size] for size in sizes]
     later.close()

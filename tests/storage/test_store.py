@@ -1,4 +1,4 @@
-"""What a store keeps: runs, samples and positions, through a restart, once and in order."""
+"""Contents of a store: runs, samples and positions, through a restart, once and in order."""
 
 from __future__ import annotations
 
@@ -120,12 +120,12 @@ def test_rows_the_store_refuses_fail_alone(store: Store) -> None:
 
 
 def test_listener_hears_the_runs_of_a_commit(store: Store) -> None:
-    heard: list[frozenset[str]] = []
-    store.on_commit(heard.append)
+    texts: list[frozenset[str]] = []
+    store.on_commit(texts.append)
     store.write(Batch((event("x", "r1"), event("y", "r2")))).result()
     store.save_run(make_run("r3"))
     store.close()
-    assert frozenset().union(*heard) == {"r1", "r2", "r3"}
+    assert frozenset().union(*texts) == {"r1", "r2", "r3"}
 
 
 def test_run_is_saved_after_earlier_writes(store: Store) -> None:
@@ -208,10 +208,10 @@ class CountedStatements:
 def test_positions_of_one_commit_are_written_once(store: Store) -> None:
     """A log of gigabytes is read in thousands of pieces, and a position for each was a DELETE and an INSERT."""
     places = [TailPosition(f"r{n % 3}", "/log", 0, 1, n) for n in range(3000)]
-    given = [PendingWrite(tables_of([place]), frozenset()) for place in places]
+    pending_writes = [PendingWrite(tables_of([place]), frozenset()) for place in places]
     with store._database.transaction() as cursor:
         counted = CountedStatements(cursor)
-        _insert(counted, given)  # type: ignore[arg-type]
+        _insert(counted, pending_writes)  # type: ignore[arg-type]
     assert len(counted.statements) == 2
     assert [store.tail_position(f"r{n}", "/log") for n in range(3)] == places[-3:]
 

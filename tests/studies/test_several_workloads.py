@@ -16,7 +16,7 @@ NAMES = ["short", "long"]
 STARTS = {"a": 3, "b": 4}  # server starts, which the workloads share
 
 
-def told(answer: str | None, winner: str | None = None, **states: str) -> dict[str, Any]:
+def state(answer: str | None, winner: str | None = None, **states: str) -> dict[str, Any]:
     arms = [
         {"name": name, "runs": 3, "state": states.get(name, "racing"), "cause": None} for name in ("a", "b")
     ]  # fmt: skip
@@ -29,15 +29,15 @@ def told(answer: str | None, winner: str | None = None, **states: str) -> dict[s
 @pytest.mark.parametrize(
     ("short", "long", "answer", "winner", "why"),
     [
-        (told("winner", "a", b="out"), told("winner", "a", b="out"), "winner", "a", None),
-        (told("winner", "a", b="out"), told("same"), "winner", "a", None),
-        (told("same"), told("winner", "b", a="out"), "winner", "b", None),
-        (told("same"), told("same"), "same", None, None),
-        (told("winner", "a", b="out"), told("winner", "b", a="out"), "unknown", None, "a wins under short, b wins"),
-        (told("winner", "a", b="out"), told("same", a="out"), "unknown", None, "is not among the best under long"),
-        (told("same"), told("same", a="out"), "unknown", None, "with different sets"),
-        (told("winner", "a", b="out"), told("unknown"), "unknown", None, None),
-        (told("winner", "a", b="out"), told("failed", a="failed", b="failed"), "failed", None, None),
+        (state("winner", "a", b="out"), state("winner", "a", b="out"), "winner", "a", None),
+        (state("winner", "a", b="out"), state("same"), "winner", "a", None),
+        (state("same"), state("winner", "b", a="out"), "winner", "b", None),
+        (state("same"), state("same"), "same", None, None),
+        (state("winner", "a", b="out"), state("winner", "b", a="out"), "unknown", None, "a wins under short, b wins"),
+        (state("winner", "a", b="out"), state("same", a="out"), "unknown", None, "is not among the best under long"),
+        (state("same"), state("same", a="out"), "unknown", None, "with different sets"),
+        (state("winner", "a", b="out"), state("unknown"), "unknown", None, None),
+        (state("winner", "a", b="out"), state("failed", a="failed", b="failed"), "failed", None, None),
     ],
 )  # fmt: skip
 def test_what_they_say_together(
@@ -47,12 +47,12 @@ def test_what_they_say_together(
     assert (whole["answer"], whole["winner"], whole["runs"]) == (answer, winner, 7)
     assert whole["reasons"][0] == "Before." and whole["reasons"][-2:] == ["short: Why.", "long: Why."]
     assert [why in reason for reason in whole["reasons"][1:2]] == [True] if why else len(whole["reasons"]) == 3
-    assert [one["workload"] for one in whole["workloads"]] == NAMES
+    assert [workload["workload"] for workload in whole["workloads"]] == NAMES
     assert [arm["runs"] for arm in whole["arms"]] == [3, 4] and whole["arms"][0]["ratio"] is None
 
 
 def test_while_it_goes_on_nothing_is_claimed() -> None:
-    whole = combine_answers(NAMES, [told("winner", "a", b="out"), told(None)], STARTS, [], is_over=False)
+    whole = combine_answers(NAMES, [state("winner", "a", b="out"), state(None)], STARTS, [], is_over=False)
     assert (whole["answer"], whole["winner"]) == (None, None)
     assert whole["arms"][1]["state"] == "racing"  # under one of them
 
@@ -68,7 +68,7 @@ def test_file_names_workloads_with_objectives() -> None:
 
 
 def test_command_line_shows_workload_forecasts() -> None:
-    parts = [told("winner", "a", b="predicted"), told("winner", "b", a="out")]
+    parts = [state("winner", "a", b="predicted"), state("winner", "b", a="out")]
     for part in parts:
         for arm in part["arms"]:
             arm |= {"ratio": 1.0, "interval": [1.0, 1.0]}

@@ -42,10 +42,10 @@ def start(arm: str, number: int, *workloads: str, **fields: Any) -> Run:
 
 
 def standing(values: dict[str, list[float]], runs: list[Run], left: StartsLeft | None = None) -> StudyStatus:
-    logs = {name: [math.log(one) for one in its] for name, its in values.items()}
-    by_arm = {name: tuple(one for one in runs if one.arm == name) for name in values}
-    told = {name: tuple(its) for name, its in values.items()}
-    return StudyStatus(race(logs, 0.02), told, "decode_tps", by_arm, remaining=left)
+    logs = {name: [math.log(one) for one in value] for name, value in values.items()}
+    by_arm = {name: tuple(run for run in runs if run.arm == name) for name in values}
+    values_by_name = {name: tuple(value) for name, value in values.items()}
+    return StudyStatus(race(logs, 0.02), values_by_name, "decode_tps", by_arm, remaining=left)
 
 
 def both_rounds() -> list[Run]:
@@ -56,9 +56,9 @@ def test_start_counts_once_and_goes_on_if_wanted() -> None:
     standings = [standing(CLEAR, both_rounds()), standing(CLOSE, both_rounds())]
     assert starts_by_arm(standings) == {"a": 2, "b": 2}
     assert standings[0].race.end is not None and next_arms(standings) == ("a", "b")
-    told = answer_of(plan(), standings)
-    assert (told["runs"], [arm["runs"] for arm in told["arms"]]) == (4, [2, 2])
-    assert [one["runs"] for one in told["workloads"]] == [4, 4]
+    answer = answer_of(plan(), standings)
+    assert (answer["runs"], [arm["runs"] for arm in answer["arms"]]) == (4, [2, 2])
+    assert [workload["runs"] for workload in answer["workloads"]] == [4, 4]
 
 
 def test_remaining_time_is_the_slowest_workload() -> None:
@@ -74,34 +74,38 @@ def test_round_runs_all_undecided_workloads(tmp_path: Path) -> None:
     standings = [standing(CLOSE, both_rounds()), standing(CLOSE, both_rounds())]
     specs = load_specs(plan().per_workload(), spec_for)
     requests = runner._round(plan(), standings, specs)
-    assert sorted(one.name or "" for one in requests) == ["a #3", "b #3"]
-    for one in requests:
-        assert one.workload and (one.workload.name, [w.name for w in one.later_workloads]) == (
+    assert sorted(request.name or "" for request in requests) == ["a #3", "b #3"]
+    for request in requests:
+        assert request.workload and (request.workload.name, [w.name for w in request.later_workloads]) == (
             "five-prompts", ["ladder"],
         )  # fmt: skip
-        assert one.workload.params["token_scale"] == 0.25
+        assert request.workload.params["token_scale"] == 0.25
 
 
-def named(name: str, load_id: str, **asked: Any) -> LoadRecord:
+def named_load(name: str, load_id: str, **asked: Any) -> LoadRecord:
     made = load(streams(3), workload=name, **asked)
     assert made.plan
     return replace(made, load_id=load_id, plan=replace(made.plan, load_id=load_id))
 
 
 def part(workload: str) -> WorkloadPlan:
-    return next(one for one in workload_plans(plan().per_workload()) if one.plan.workload == workload)
+    return next(
+        workload_plan
+        for workload_plan in workload_plans(plan().per_workload())
+        if workload_plan.plan.workload == workload
+    )
 
 
 def two_loads(state: str = "finished", **second: Any) -> RunFacts:
-    return run("r1", named("five-prompts", "l1"), named("ladder", "l2", **second), state=state)
+    return run("r1", named_load("five-prompts", "l1"), named_load("ladder", "l2", **second), state=state)
 
 
 def test_workload_gets_only_its_own_loads() -> None:
     facts = two_loads()
-    assert [one.load_id for one in restrict_to_name(facts, "ladder").loads] == ["l2"]
+    assert [load.load_id for load in restrict_to_name(facts, "ladder").loads] == ["l2"]
     assert restrict_to_name(facts, "grid").loads == ()
     told = _facts_under(part("five-prompts"), [facts])
-    assert [one.load_id for one in told["r1"].loads] == ["l1"]
+    assert [load.load_id for load in told["r1"].loads] == ["l1"]
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ def owned(settings: Settings) -> Iterator[None]:
 
 def add_here(capsys: pytest.CaptureFixture[str], *words: str) -> subprocess.CompletedProcess[str]:
     """In this process, where nobody else has the store: another one takes a second to start."""
-    status, said = main(["study", "add", *words]), capsys.readouterr()
-    return subprocess.CompletedProcess(words, status, said.out, said.err)
+    status, output = main(["study", "add", *words]), capsys.readouterr()
+    return subprocess.CompletedProcess(words, status, output.out, output.err)
 
 
 def add(*words: str) -> subprocess.CompletedProcess[str]:
@@ -88,9 +88,9 @@ def add(*words: str) -> subprocess.CompletedProcess[str]:
 
 def plan_of(settings: Settings, study_id: str) -> StudyPlan:
     store = Store.open(settings)
-    (found,) = [one for one in store.studies() if one.id == study_id]
+    (actual_study,) = [study for study in store.studies() if study.id == study_id]
     store.close()
-    return StudyPlan.model_validate(found.plan)
+    return StudyPlan.model_validate(actual_study.plan)
 
 
 def audited(settings: Settings) -> list[tuple[str, str, str]]:
@@ -119,8 +119,8 @@ def test_values_join_while_pitwall_runs(settings: Settings) -> None:
     plan = plan_of(settings, "values")
     assert [arm.config.max_num_seqs for arm in plan.arms] == plan.vary[0].values == [1, 2, 4, 5]
     assert not list(inbox_folder(settings.data_dir).glob("*.json"))
-    who = f"{getpass.getuser()}, in a shell"
-    assert audited(settings) == [(who, "study arm", "values: max_num_seqs 4, max_num_seqs 5")]
+    text = f"{getpass.getuser()}, in a shell"
+    assert audited(settings) == [(text, "study arm", "values: max_num_seqs 4, max_num_seqs 5")]
 
 
 @pytest.mark.publishes
@@ -194,7 +194,7 @@ def test_unknown_workload_ends_the_study(settings: Settings) -> None:
         while (inbox_folder(settings.data_dir) / f"{study_id}{STUDY}").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
     store = Store.open(settings)
-    (ended,) = [one for one in store.studies() if one.id == study_id]
+    (ended,) = [study for study in store.studies() if study.id == study_id]
     store.close()
     assert ended.state == "ended" and ended.answer
     assert "There is no workload 'five-promts'" in " ".join(ended.answer["reasons"])

@@ -1,4 +1,4 @@
-"""What a study says where nothing is known, or its budget is spent; and that one which breaks holds up no other."""
+"""A study's answer if nothing is known or its budget is spent; a broken study holds up no other."""
 
 from __future__ import annotations
 
@@ -44,25 +44,28 @@ from web.theme import DASH
     ],
 )
 def test_a_study_without_an_answer_says_why(values: dict[str, list[float]], failed: list[str], reason: str) -> None:
-    logs = {name: [math.log(one) for one in its] for name, its in values.items()}
+    logs = {name: [math.log(one) for one in value] for name, value in values.items()}
     standing = StudyStatus(
-        race(logs, 0.02, failed), {name: tuple(its) for name, its in values.items()}, "decode_tps", {"a": (), "b": ()}
+        race(logs, 0.02, failed),
+        {name: tuple(value) for name, value in values.items()},
+        "decode_tps",
+        {"a": (), "b": ()},
     )
-    told = ended_answer(study_of_text(WHICH, "w"), [standing], ["The budget of 2 runs is spent."])
-    assert told["answer"] == RaceEnd.UNKNOWN and reason in told["reasons"][1]
+    actual_ended_answer = ended_answer(study_of_text(WHICH, "w"), [standing], ["The budget of 2 runs is spent."])
+    assert actual_ended_answer["answer"] == RaceEnd.UNKNOWN and reason in actual_ended_answer["reasons"][1]
 
 
 def test_objective_unknown_before_a_start_ends() -> None:
     nothing = StudyStatus(race({"a": [], "b": []}, 0.02), {}, "", {"a": (), "b": ()})
-    told = ended_answer(study_of_text(WHICH, "w"), [nothing], [])
-    assert told["objective"] is None
-    study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": told})
+    actual_ended_answer = ended_answer(study_of_text(WHICH, "w"), [nothing], [])
+    assert actual_ended_answer["objective"] is None
+    study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": actual_ended_answer})
     assert as_text(study).splitlines()[0] == "The answer is not known yet. 0 server starts."
-    assert objective_with_unit(told) == "the workload's own objective"
+    assert objective_with_unit(actual_ended_answer) == "the workload's own objective"
 
 
 def logs_of(**values: list[float]) -> Race:
-    return race({name: [math.log(one) for one in its] for name, its in values.items()}, 0.02)
+    return race({name: [math.log(one) for one in value] for name, value in values.items()}, 0.02)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +90,9 @@ def test_ended_study_lets_no_arm_race(told: Race, words: list[str]) -> None:
 
 def test_guard_separation_explains_more_starts() -> None:
     row = GuardRow(RowCode.GPU_LIMITS, RowStatus.MATTERS, {})
-    told, arms = logs_of(a=[100.0, 100.2], b=[99.9, 100.05]), {"a": (), "b": ()}
+    logs, arms = logs_of(a=[100.0, 100.2], b=[99.9, 100.05]), {"a": (), "b": ()}
     answer = answer_of(
-        study_of_text(WHICH, "w"), [StudyStatus(told, {}, "decode_tps", arms, refused={("a", "b"): (row,)})]
+        study_of_text(WHICH, "w"), [StudyStatus(logs, {}, "decode_tps", arms, refused={("a", "b"): (row,)})]
     )
     assert answer["unranked"] == [{"arms": ["a", "b"], "rows": ["gpu_limits"]}]
     assert "a and b cannot be ranked: gpu limits." in answer["reasons"]
@@ -156,15 +159,15 @@ def test_why_the_next_servers_start_is_told(told: Race, why: str) -> None:
 
 
 def test_round_is_retried_after_a_silent_store(tmp_path: Path) -> None:
-    kept: list[Study] = []
-    runner, plan = runner_of(kept, tmp_path), study_of_text(WHICH, "w")
+    studies: list[Study] = []
+    runner, plan = runner_of(studies, tmp_path), study_of_text(WHICH, "w")
     study, standing = study_of(plan), StudyStatus(logs_of(a=[], b=[]), {}, "decode_tps", {"a": (), "b": ()})
     runner._open_studies = {study.id: study}
     for refusal, state in ((SilentStoreError("not now"), "running"), (LaunchRefusedError("no such model"), "ended")):
         supervisor: Any = Mock(launch_round=Mock(side_effect=refusal))
         runner._supervisor = supervisor
         runner._launch(study, plan, [standing])
-        assert supervisor.launch_round.called and kept[-1].state == state
+        assert supervisor.launch_round.called and studies[-1].state == state
 
 
 def test_unstored_runs_belong_to_the_study(tmp_path: Path) -> None:

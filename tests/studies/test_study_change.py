@@ -54,7 +54,7 @@ def test_an_arm_that_cannot_join_is_refused(plan: StudyPlan, sentence: str) -> N
 
 
 def left_of(values: dict[str, list[float]], rounds: int = 8, starts: int = 30) -> StartsLeft:
-    logs = {name: [math.log(one) for one in its] for name, its in values.items()}
+    logs = {name: [math.log(one) for one in value] for name, value in values.items()}
     return starts_left(race(logs, 0.02), logs, 0.02, rounds, starts)
 
 
@@ -74,11 +74,11 @@ def test_means_and_spread_give_remaining_starts() -> None:
 
 def test_extended_plan_still_matches_its_file() -> None:
     """So that the same command, after a kill, goes on with it and begins no second study."""
-    which, value, other = study_of_text(WHICH, "w"), values_of(), values_of(values="[1, 3]")
-    assert is_grown_from(which, which) and is_grown_from(with_arm(which, THIRD), which)
+    study, value, other_values = study_of_text(WHICH, "w"), values_of(), values_of(values="[1, 3]")
+    assert is_grown_from(study, study) and is_grown_from(with_arm(study, THIRD), study)
     assert is_grown_from(with_values(value, "4"), value)
-    assert not is_grown_from(value, with_values(value, "4")) and not is_grown_from(other, value)
-    assert not is_grown_from(which.model_copy(update={"margin": 0.5}), which)
+    assert not is_grown_from(value, with_values(value, "4")) and not is_grown_from(other_values, value)
+    assert not is_grown_from(study.model_copy(update={"margin": 0.5}), study)
     more = "".join(f'[[vary]]\nfield = "{field}"\nvalues = [512, 1024]\n' for field in
                    ("max_num_batched_tokens", "max_model_len"))  # fmt: skip
     several = study_of_text(f'{ONE_ARM}[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 2]\n{more}', "s")

@@ -1,4 +1,4 @@
-"""What a study is expected to cost before its first start."""
+"""The expected cost of a study before its first start."""
 
 from __future__ import annotations
 

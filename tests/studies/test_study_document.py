@@ -29,8 +29,8 @@ def test_arms_are_read_and_share_a_workload(plan: StudyPlan) -> None:
 
 def test_value_example_varies_its_stated_field() -> None:
     (plan,) = [plan for plan in PLANS if plan.question == "value"]
-    said = [arm.config.speculative and arm.config.speculative.num_tokens for arm in plan.arms]
-    assert said == [None, 2, 3, 4, 8]
+    speculatives = [arm.config.speculative and arm.config.speculative.num_tokens for arm in plan.arms]
+    assert speculatives == [None, 2, 3, 4, 8]
     assert plan.vary[0].most_step_gain == 1.5
 
 

@@ -34,15 +34,20 @@ def plan(tmp_path: Path, text: str) -> StudyPlan:
 
 
 def test_the_least_that_a_file_holds(tmp_path: Path) -> None:
-    told = plan(tmp_path, WHICH)
-    assert (told.question, told.title, told.margin, told.budget.runs) == ("which", "question", 0.03, 12)
-    assert [(arm.name, arm.config.engine, arm.config.port) for arm in told.arms] == [
+    actual_plan = plan(tmp_path, WHICH)
+    assert (actual_plan.question, actual_plan.title, actual_plan.margin, actual_plan.budget.runs) == (
+        "which",
+        "question",
+        0.03,
+        12,
+    )
+    assert [(arm.name, arm.config.engine, arm.config.port) for arm in actual_plan.arms] == [
         ("a", "vllm", 8001),
         ("b", "vllm", 8002),
     ]
-    assert told.arms[1].config.argv == ("python", "my_server.py", "--port", "8002")
-    assert (told.workload, told.params) == ("five-prompts", {"token_scale": 0.25})
-    assert StudyPlan.model_validate_json(told.model_dump_json()) == told
+    assert actual_plan.arms[1].config.argv == ("python", "my_server.py", "--port", "8002")
+    assert (actual_plan.workload, actual_plan.params) == ("five-prompts", {"token_scale": 0.25})
+    assert StudyPlan.model_validate_json(actual_plan.model_dump_json()) == actual_plan
 
 
 def test_a_field_is_varied(tmp_path: Path) -> None:
@@ -51,9 +56,9 @@ def test_a_field_is_varied(tmp_path: Path) -> None:
     command += '\\\\"num_speculative_tokens\\\\": 2, \\\\"prompt_lookup_max\\\\": 4}\''
     text = text.replace("vllm serve o/m --port 8001", command.replace("\\\\", "\\"))
     text += '[[workload]]\nname = "ladder"\n[[vary]]\nfield = "speculative.num_tokens"\nvalues = [2, 4, 6]\n'
-    told = plan(tmp_path, text)
-    assert [arm.name for arm in told.arms] == ["num_tokens 2", "num_tokens 4", "num_tokens 6"]
-    assert [arm.config.speculative.num_tokens for arm in told.arms if arm.config.speculative] == [2, 4, 6]
+    actual_plan = plan(tmp_path, text)
+    assert [arm.name for arm in actual_plan.arms] == ["num_tokens 2", "num_tokens 4", "num_tokens 6"]
+    assert [arm.config.speculative.num_tokens for arm in actual_plan.arms if arm.config.speculative] == [2, 4, 6]
 
 
 ONE_ARM = WHICH.replace('"which"', '"value"').replace(WHICH[WHICH.index('[[arm]]\nname = "b"') :], "")
@@ -61,18 +66,18 @@ ONE_ARM += '[[workload]]\nname = "ladder"\n'
 
 
 @pytest.mark.parametrize(
-    ("field", "values", "own", "read"),
+    ("field", "values", "text", "read"),
     [
         ("gpu_memory_utilization", "[0.5, 0.9]", "gpu_memory_fraction", [0.5, 0.9]),
         ("max_model_len", '"2048, 4096"', "max_model_len", [2048, 4096]),
         ("max_num_seqs", '"2..4, none"', "max_num_seqs", [2, 3, 4, None]),
     ],
 )
-def test_field_takes_own_or_engine_name(tmp_path: Path, field: str, values: str, own: str, read: list[object]) -> None:
-    told = plan(tmp_path, f'{ONE_ARM}[[vary]]\nfield = "{field}"\nvalues = {values}\n')
-    assert [getattr(arm.config, own) for arm in told.arms] == read
-    assert (told.vary[0].field, told.vary[0].values) == (own, read)
-    assert StudyPlan.model_validate_json(told.model_dump_json()) == told
+def test_field_takes_own_or_engine_name(tmp_path: Path, field: str, values: str, text: str, read: list[object]) -> None:
+    actual_plan = plan(tmp_path, f'{ONE_ARM}[[vary]]\nfield = "{field}"\nvalues = {values}\n')
+    assert [getattr(arm.config, text) for arm in actual_plan.arms] == read
+    assert (actual_plan.vary[0].field, actual_plan.vary[0].values) == (text, read)
+    assert StudyPlan.model_validate_json(actual_plan.model_dump_json()) == actual_plan
 
 
 @pytest.mark.parametrize(

@@ -61,15 +61,15 @@ def test_what_is_no_label_of_a_host_is_refused() -> None:
 
 
 def test_arms_on_several_machines_are_systems() -> None:
-    here, there = run_on("m1", "H100"), run_on("m2", "H200", "gpu-box")
-    (said,) = machine_warnings({"a": [here], "b": [there]})
-    assert said.startswith(
+    run, there = run_on("m1", "H100"), run_on("m2", "H200", "gpu-box")
+    (machine_warning,) = machine_warnings({"a": [run], "b": [there]})
+    assert machine_warning.startswith(
         "The arms ran on different hardware (a: 1 \u00d7 H100 on this machine; b: 1 \u00d7 H200 on gpu-box)"
     )
-    assert "machine and settings together" in said
-    (alike,) = machine_warnings({"a": [here], "b": [run_on("m2", "H100", "gpu-box")]})
+    assert "machine and settings together" in machine_warning
+    (alike,) = machine_warnings({"a": [run], "b": [run_on("m2", "H100", "gpu-box")]})
     assert "several identical machines" in alike
-    assert machine_warnings({"a": [here], "b": [run_on("m1", "H100")], "c": []}) == []
+    assert machine_warnings({"a": [run], "b": [run_on("m1", "H100")], "c": []}) == []
 
 
 def noted(machine: str, cpu: str | None, gpus: list[str] | None) -> Run:
@@ -91,6 +91,6 @@ def noted(machine: str, cpu: str | None, gpus: list[str] | None) -> Run:
 def test_hardware_that_is_not_known_is_no_kind(
     one: tuple[str | None, list[str] | None], other: tuple[str | None, list[str] | None], kind: str
 ) -> None:
-    (said,) = machine_warnings({"a": [noted("m1", *one)], "b": [noted("m2", *other)]})
-    assert said.startswith(f"The arms ran on {kind} (")
-    assert ("unknown hardware on" in said) is ((None, []) in (one, other))
+    (machine_warning,) = machine_warnings({"a": [noted("m1", *one)], "b": [noted("m2", *other)]})
+    assert machine_warning.startswith(f"The arms ran on {kind} (")
+    assert ("unknown hardware on" in machine_warning) is ((None, []) in (one, other))

@@ -187,17 +187,17 @@ def test_a_winner_is_one_under_every_workload(tmp_path: Path) -> None:
     file.write_text(file.read_text() + LADDER)
     data = tmp_path / "data"
     status, told = answer(start(file, data))
-    assert [one["workload"] for one in told["workloads"]] == ["demo-stream", "ladder"]
+    assert [workload["workload"] for workload in told["workloads"]] == ["demo-stream", "ladder"]
     assert told["runs"] == len(rows(data, "SELECT 1 FROM runs"))
     both = rows(data, "SELECT arm, workload, later_workloads FROM runs WHERE round <= 2")
     assert sorted(both) == [(arm, "demo-stream", ["ladder"]) for arm in "aabb"]
     served = "SELECT run_id, string_agg(workload, ' then ' ORDER BY ts) FROM loads GROUP BY run_id"
     carried = [words for _, words in rows(data, served)]
     assert carried.count("demo-stream then ladder") >= 4 and len(carried) == told["runs"]
-    assert sum(one["runs"] for one in told["workloads"]) > told["runs"]
+    assert sum(workload["runs"] for workload in told["workloads"]) > told["runs"]
     if not why_unranked(told):
         assert (status, told["answer"], told["winner"]) == (0, "winner", "b")
-        assert all(one["arms"][1]["ratio"] > 1 for one in told["workloads"])
+        assert all(workload["arms"][1]["ratio"] > 1 for workload in told["workloads"])
     else:
         assert why_unranked(told) <= BUSY
 
@@ -220,8 +220,8 @@ def test_kill_between_workloads_resumes_at_second(tmp_path: Path) -> None:
     loads = rows(data, "SELECT run_id, list(workload ORDER BY ts) FROM loads GROUP BY run_id")
     assert [names for _, names in loads] == [["demo-stream", "ladder"]] * 4
     assert served.name in {run_id for run_id, _ in loads}
-    asked = "SELECT count(*) = count(DISTINCT request_id) FROM requests"
-    assert rows(data, asked) == [(True,)]
+    text = "SELECT count(*) = count(DISTINCT request_id) FROM requests"
+    assert rows(data, text) == [(True,)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What fits, from the log of one run: other contexts and other shares of the GPU's memory."""
+"""Settings that fit, from the log of one run: other contexts and other shares of the GPU's memory."""
 
 from __future__ import annotations
 
@@ -69,8 +69,11 @@ def test_shortest_context_starts_first(store: Store, model: Path) -> None:
     told = after(store, plan, "max_model_len 32768", [])
     assert told.probe is None
     assert told.excluded == ("max_model_len 524288",)  # 262,144 take 13.5 of the 20 GiB, 524,288 take 22
-    found = told.predicted["max_model_len 524288"]
-    assert found.requests == pytest.approx(0.9, abs=0.05) and found.requests_by == "max_model_len 32768"
+    max_model_len_524288 = told.predicted["max_model_len 524288"]
+    assert (
+        max_model_len_524288.requests == pytest.approx(0.9, abs=0.05)
+        and max_model_len_524288.requests_by == "max_model_len 32768"
+    )
 
 
 def test_largest_memory_share_starts_first(store: Store, model: Path) -> None:

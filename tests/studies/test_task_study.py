@@ -89,23 +89,23 @@ def answer_of_runs(store: Store, solved: dict[str, list[int]], **more: Any) -> d
 
 
 def test_arm_that_solves_nine_of_ten_beats_two_of_ten(store: Store) -> None:
-    told = answer_of_runs(store, {"a": [1, 1], "b": [5, 4]})
-    assert (told["answer"], told["winner"], told["objective"]) == ("winner", "b", "solved")
-    assert [arm["solved"]["count"] for arm in told["arms"]] == [2, 9]
-    assert told["reasons"][-1].startswith("Every other arm solves fewer tasks than b")
-    ((_, arms),) = answer_tables(told)
+    answer = answer_of_runs(store, {"a": [1, 1], "b": [5, 4]})
+    assert (answer["answer"], answer["winner"], answer["objective"]) == ("winner", "b", "solved")
+    assert [arm["solved"]["count"] for arm in answer["arms"]] == [2, 9]
+    assert answer["reasons"][-1].startswith("Every other arm solves fewer tasks than b")
+    ((_, arms),) = answer_tables(answer)
     assert [plain_row(arm)[3] for arm in arms] == ["2 of 10 (6 % to 51 %)", "9 of 10 (60 % to 98 %)"]
 
 
 def test_five_of_ten_and_six_of_ten_are_not_told_apart(store: Store) -> None:
-    told = answer_of_runs(store, {"a": [3, 2], "b": [3, 3]})
-    assert (told["answer"], told["winner"]) == ("unknown", None)
-    assert told["reasons"][-1].startswith("The shares of solved tasks do not differ beyond chance")
+    answer = answer_of_runs(store, {"a": [3, 2], "b": [3, 3]})
+    assert (answer["answer"], answer["winner"]) == ("unknown", None)
+    assert answer["reasons"][-1].startswith("The shares of solved tasks do not differ beyond chance")
 
 
 def test_another_folder_or_agent_is_not_ranked(store: Store) -> None:
-    told = answer_of_runs(store, {"a": [0, 0], "b": [5, 5]}, hashes={"b": "other"})
-    assert told["answer"] == "unknown" and told["unranked"][0]["arms"] == ["a", "b"]
+    answer = answer_of_runs(store, {"a": [0, 0], "b": [5, 5]}, hashes={"b": "other"})
+    assert answer["answer"] == "unknown" and answer["unranked"][0]["arms"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(("more", "task", "why"), [
@@ -137,8 +137,12 @@ def session_runs(store: Store, plan: StudyPlan) -> list[Run]:
 
 def test_sessions_race_by_their_turns(store: Store) -> None:
     plan = plan_of('objective = "turn_s"\n', task='[[workload]]\nname = "session"\n')
-    told = ended_answer(plan, study_statuses(store, plan, session_runs(store, plan)), [])
-    assert (told["answer"], told["winner"], told["objective"]) == ("winner", "b", "turn_s"), told["reasons"]
+    actual_ended_answer = ended_answer(plan, study_statuses(store, plan, session_runs(store, plan)), [])
+    assert (actual_ended_answer["answer"], actual_ended_answer["winner"], actual_ended_answer["objective"]) == (
+        "winner",
+        "b",
+        "turn_s",
+    ), actual_ended_answer["reasons"]
 
 
 PRICED = 'objective = "session_cost"\n[prices]\ncurrency = "EUR"\nper_hour = 3.6\n'
@@ -147,17 +151,17 @@ PRICED = 'objective = "session_cost"\n[prices]\ncurrency = "EUR"\nper_hour = 3.6
 def test_sessions_race_by_their_cost(store: Store) -> None:
     """16 turns begin a second apart, so that the faster arm's two sessions cost 3.6 EUR/h for its shorter last turn."""
     plan = plan_of(PRICED, task='[[workload]]\nname = "session"\n')
-    told = ended_answer(plan, study_statuses(store, plan, session_runs(store, plan)), [])
-    assert (told["objective"], told["currency"]) == ("session_cost", "EUR")
-    slower, faster = (arm["start_mean"] for arm in told["arms"])
+    actual_ended_answer = ended_answer(plan, study_statuses(store, plan, session_runs(store, plan)), [])
+    assert (actual_ended_answer["objective"], actual_ended_answer["currency"]) == ("session_cost", "EUR")
+    slower, faster = (arm["start_mean"] for arm in actual_ended_answer["arms"])
     assert slower == pytest.approx(0.001 * (15.0 + 3.4) / 2, rel=0.01)
     assert faster == pytest.approx(0.001 * (15.0 + 1.7) / 2, rel=0.01)
-    assert objective_with_unit(told) == "cost per session (EUR)"
+    assert objective_with_unit(actual_ended_answer) == "cost per session (EUR)"
     assert StudyPlan.model_validate(plan.model_dump(mode="json")).priced_objective == plan.priced_objective
     now = utc_now()
     study = Study(
         id="s", title="cost", question="which", created_at=now, updated_at=now, plan=plan.model_dump(mode="json"),
-        answer=told,
+        answer=actual_ended_answer,
     )  # fmt: skip
     assert "By cost per session (EUR) at 3.6 EUR/h, under session" in describe_study(study, plan, 6)
 

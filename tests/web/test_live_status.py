@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from domain import Config, Run, RunState
-from web.live_status import status_html
+from domain import Config, Run, RunState, utc_now
+from web.live_status import FAILED_SHOWN, recent_failures, status_html
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 
@@ -24,3 +24,12 @@ def test_status_counts_and_links() -> None:
 
 def test_nothing_is_said_of_nothing() -> None:
     assert status_html([], 0, []) == '<p class="pw-live-status" role="status"></p>'
+
+
+def test_only_what_failed_lately_here_is_news() -> None:
+    """A log without times ends when it is imported."""
+    now = utc_now()
+    fresh = run("fresh", RunState.FAILED).model_copy(update={"ended_at": now})
+    imported = fresh.model_copy(update={"id": "log", "kind": "imported"})
+    old = fresh.model_copy(update={"id": "old", "ended_at": now - 2 * FAILED_SHOWN})
+    assert recent_failures([fresh, imported, old, run("endless", RunState.FAILED)]) == [fresh]

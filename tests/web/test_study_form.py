@@ -211,7 +211,7 @@ def test_commands_are_pasted_and_removed(store: Store) -> None:
     assert field(at, "Arm 1") != field(at, "Arm 2") and at.text_area(key="study-paste-0").value == ""
     assert "under Five prompts" in captions(at)
     next(button for button in at.button if button.help == "Remove arm 1").click().run()
-    assert field(at, "Command of arm 1") == COMMANDS["seqs"] and "1 arm yet" in captions(at)
+    assert field(at, "Command of arm 1") == COMMANDS["seqs"] and "1 arm so far" in captions(at)
 
 
 def test_a_press_that_is_seen_twice_removes_one_arm(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,12 +228,12 @@ def test_a_press_that_is_seen_twice_removes_one_arm(store: Store, monkeypatch: p
     monkeypatch.setattr(DeltaGenerator, "button", seen_twice)
     at.run()
     next(button for button in at.button if button.help == "Remove arm 1").click().run()
-    assert "1 arm yet" in captions(at)
+    assert "1 arm so far" in captions(at)
 
 
 def test_address_names_the_arms(store: Store) -> None:
     at = form(against=["r1"])
-    assert field(at, "Arm 1") == "seqs" and "1 arm yet. This question needs two or more." in captions(at)
+    assert field(at, "Arm 1") == "seqs" and "1 arm so far. This question needs two or more." in captions(at)
     at = form(against=["r1", "r0"])
     assert [arm.name for arm in begin(at, store).arms] == ["seqs", "plain"]
     at = form(against=["r0", "gone"])

@@ -95,11 +95,11 @@ def test_replays_of_one_shape_are_one_workload(tmp_path: Path) -> None:
     for place in ("here", "there"):
         write_shape(tmp_path / place / "shape.jsonl", seeded_shape(SeededAgents(**SMALL), 1))
     write_shape(tmp_path / "other.jsonl", seeded_shape(SeededAgents(**SMALL), 2))
-    here, there, other = (
+    prompt_set_hash, there, other_prompt_set_hash = (
         spec.prompt_set_hash({"file": str(tmp_path / name)})
         for name in ("here/shape.jsonl", "there/shape.jsonl", "other.jsonl")
     )
-    assert here == there != other
+    assert prompt_set_hash == there != other_prompt_set_hash
 
 
 def test_limits_leave_out_and_pauses_are_scaled(tmp_path: Path) -> None:
@@ -127,8 +127,10 @@ def test_request_that_is_left_out_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_forecast_follows_the_longest_way() -> None:
-    told = forecast("agent-replay", SMALL | {"pause_s": 0.0}, 50.0)
-    assert told.requests == 3 and told.seconds == pytest.approx(told.output_tokens / 50.0)
+    actual_forecast = forecast("agent-replay", SMALL | {"pause_s": 0.0}, 50.0)
+    assert actual_forecast.requests == 3 and actual_forecast.seconds == pytest.approx(
+        actual_forecast.output_tokens / 50.0
+    )
     assert "longest request of this load needs" in str(refusal_of_context("agent-replay", {}, 8192))
 
 

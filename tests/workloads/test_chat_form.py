@@ -128,9 +128,9 @@ def test_agents_session_is_kept_as_one_chat_with_its_system_text(tmp_path: Path)
             await recording.recorder.finished.join()
 
     _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True)
-    kept = recording.recorder.recorded_text
-    assert kept is not None
-    claude, codex = read_sessions(str(kept.path))
+    recorded_text = recording.recorder.recorded_text
+    assert recorded_text is not None
+    claude, codex = read_sessions(str(recorded_text.path))
     assert claude.messages[:-1] == CHAT_OF_CLAUDE and len(claude.think_s) == 2
     assert [message["role"] for message in codex.messages] == [
         "developer",
@@ -161,9 +161,9 @@ def test_kept_text_has_the_same_tokens_on_a_real_server_whichever_protocol_sends
     """The prompt's tokens of each turn, as its agent sent it, and as every protocol sends the kept text again."""
 
     async def record() -> list[int | None]:
-        asked = CLAUDE_TURNS if endpoint == "messages" else codex_turns()
+        claude_turns = CLAUDE_TURNS if endpoint == "messages" else codex_turns()
         async with recorder_of(demo_server.base_url, tmp_path, keeps_text=True) as recording:
-            for turn in asked:
+            for turn in claude_turns:
                 status, (data, _) = await post(recording, {**turn, "stream": False}, PATHS[endpoint])
                 assert status == 200, data
                 await recording.recorder.finished.join()
@@ -184,6 +184,6 @@ def test_kept_text_has_the_same_tokens_on_a_real_server_whichever_protocol_sends
 
 
 def codex_turns() -> list[dict[str, Any]]:
-    asked = {**CODEX, "tools": CODEX["tools"][:1], "max_output_tokens": 4, "store": False}
+    fields = {**CODEX, "tools": CODEX["tools"][:1], "max_output_tokens": 4, "store": False}
     items = [item for item in CODEX_ITEMS if not item["type"].startswith("custom")]
-    return [asked | {"input": items[:2]}, asked | {"input": [*items, CODEX_ITEMS[1]]}]
+    return [fields | {"input": items[:2]}, fields | {"input": [*items, CODEX_ITEMS[1]]}]

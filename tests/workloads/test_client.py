@@ -159,9 +159,9 @@ def test_a_failed_stream_keeps_what_was_counted() -> None:
 
 
 def test_vllm_last_event_gives_request_drafts() -> None:
-    told = {"num_draft_tokens": 12, "num_accepted_draft_tokens": 9, "num_spec_steps": 3}
+    fields = {"num_draft_tokens": 12, "num_accepted_draft_tokens": 9, "num_spec_steps": 3}
     usage = {"prompt_tokens": 4, "completion_tokens": 20}
-    last = event(choices=[], usage=usage, metrics={"speculative_decoding": told})
+    last = event(choices=[], usage=usage, metrics={"speculative_decoding": fields})
     record = send_to_fake(HEAD, text_event("a", finish_reason="stop"), last, DONE)
     assert (record.draft_tokens, record.accepted_tokens, record.completion_tokens) == (12, 9, 20)
 
@@ -221,8 +221,8 @@ def test_connections_are_single_use_without_proxy(monkeypatch: pytest.MonkeyPatc
 
 def test_only_known_engines_get_extensions() -> None:
     standard = {"model", "messages", "max_tokens", "temperature", "seed", "stream", "stream_options"}
-    other = request_body(target_at("http://h"), REQUEST)
-    assert set(other) == standard
+    other_request_body = request_body(target_at("http://h"), REQUEST)
+    assert set(other_request_body) == standard
     llamacpp = request_body(target_at("http://h", engine="llamacpp"), REQUEST)
     assert set(llamacpp) == standard | {"ignore_eos", "timings_per_token"}
     vllm = request_body(target_at("http://h", engine="vllm"), REQUEST)
@@ -230,10 +230,10 @@ def test_only_known_engines_get_extensions() -> None:
 
 
 def test_key_goes_only_into_the_header() -> None:
-    seen: list[bytes] = []
+    contents: list[bytes] = []
 
     async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        contents.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(ERROR_500)
 
     async def run() -> RequestRecord:
@@ -241,5 +241,5 @@ def test_key_goes_only_into_the_header() -> None:
             return await send(target_at(base_url, api_key="k-123"))
 
     record = asyncio.run(run())
-    assert b"Bearer k-123" in seen[0]
+    assert b"Bearer k-123" in contents[0]
     assert "k-123" not in repr(record)

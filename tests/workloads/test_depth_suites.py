@@ -27,8 +27,8 @@ def characters(body: Body) -> int:
 
 
 def checks_of(name: str, answer: Callable[[Body], Said | bytes], folder: Path, **params: Any) -> list[SuiteCheck]:
-    given = {"depth_tokens": DEPTHS, "repeats": 2} | params
-    lines = load(answer, folder, workload=name, params=given)
+    fields = {"depth_tokens": DEPTHS, "repeats": 2} | params
+    lines = load(answer, folder, workload=name, params=fields)
     assert not [line for line in lines if isinstance(line, RequestRecord) and line.error_kind not in (None, "http")]
     return [line for line in lines if isinstance(line, SuiteCheck)]
 
@@ -45,7 +45,7 @@ def found_facts(body: Body) -> dict[str, str]:
 def recall(body: Body) -> Said:
     """The right answer about the facts of the text."""
     facts, question = found_facts(body), body["messages"][-1]["content"]
-    return Said("\n".join(f"{thing}: {code}" for thing, code in facts.items() if f"the {thing}" in question))
+    return Said("\n".join(f"{name}: {code}" for name, code in facts.items() if f"the {name}" in question))
 
 
 def forget(body: Body) -> Said:

@@ -21,9 +21,9 @@ TOOL = {"writes": WRITES, "fails": "import sys; sys.exit('no server')", "writes-
 
 
 def job_of(folder: Path, tool: str = "llama-benchy", **params: object) -> DriveJob:
-    given = {"executable": "/opt/tool", **params}
+    fields = {"executable": "/opt/tool", **params}
     return DriveJob(
-        run_id="r-1", base_url="http://127.0.0.1:9", model="m", tool=tool, params=drive_params(given), folder=folder,
+        run_id="r-1", base_url="http://127.0.0.1:9", model="m", tool=tool, params=drive_params(fields), folder=folder,
         progress=folder / "progress.json", inbox=folder / "inbox",
     )  # fmt: skip
 
@@ -43,12 +43,12 @@ def test_lm_eval_sends_text_without_tokenizer(tmp_path: Path) -> None:
         words = command_of(job_of(tmp_path, "lm-eval", tasks="t", **params))
         return words[words.index("--model_args") + 1]
 
-    asked = ",tokenizer_backend=None,tokenized_requests=False"
-    assert model_args(endpoint="completions").endswith(asked)
+    text = ",tokenizer_backend=None,tokenized_requests=False"
+    assert model_args(endpoint="completions").endswith(text)
     own = "tokenizer_backend=huggingface,tokenizer=/tok"
-    told = model_args(endpoint="completions", model_args=own)
-    assert told.endswith(own) and asked not in told
-    assert asked not in model_args()
+    actual_model_args = model_args(endpoint="completions", model_args=own)
+    assert actual_model_args.endswith(own) and text not in actual_model_args
+    assert text not in model_args()
     assert {"endpoint", "model_args"} < set(TOOLS["lm-eval"].fields)
 
 
@@ -77,10 +77,10 @@ def test_results_are_submitted_where_present(tmp_path: Path, kind: str, status: 
     tool.chmod(0o700)
     spec = tmp_path / "job.json"
     spec.write_text(job_of(tmp_path, executable=str(tool)).model_dump_json())
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(COMMAND_LINE), "drive", str(spec)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
+    assert (process.returncode, said in process.stdout + process.stderr) == (status, True)
     handed = [json.loads(path.read_text()) for path in (tmp_path / "inbox").glob("*.job.json")]
     assert all(one["asked"].keys() == set(TOOLS["llama-benchy"].fields) for one in handed)
     assert all(one["command"][0] == str(tool) and "--exact-tg" in one["command"] for one in handed)
@@ -104,16 +104,16 @@ def test_key_reaches_tool_only_by_environment(tmp_path: Path) -> None:
     spec.write_text(job_of(tmp_path, executable=str(tool)).model_dump_json())
     argv = [sys.executable, str(COMMAND_LINE), "drive", str(spec)]
     environ = {**os.environ, "SERVER_API_KEY": key}
-    done = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "my key is <secret> and <secret> and a part " + key[:7]
+    process = subprocess.run(argv, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout == "my key is <secret> and <secret> and a part " + key[:7]
     assert not any(key.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_a_tool_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     spec = tmp_path / "job.json"
     spec.write_text(job_of(tmp_path, executable="/nowhere/tool").model_dump_json())
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(COMMAND_LINE), "drive", str(spec)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, "/nowhere/tool cannot be started" in done.stderr) == (1, True)
+    assert (process.returncode, "/nowhere/tool cannot be started" in process.stderr) == (1, True)

@@ -1,4 +1,4 @@
-"""What a load will ask of a server is known before it is put there."""
+"""The demand of a load is known before it starts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from workloads.forecast import forecast
 
 
 def test_plan_gives_requests_tokens_least_time() -> None:
-    told = forecast("demo-stream", {"requests": 4, "tokens": 100, "warmup_tokens": 50}, 50.0)
-    assert (told.requests, told.warmup_requests, told.output_tokens) == (4, 1, 450)
-    assert told.seconds == pytest.approx(9.0)
+    actual_forecast = forecast("demo-stream", {"requests": 4, "tokens": 100, "warmup_tokens": 50}, 50.0)
+    assert (actual_forecast.requests, actual_forecast.warmup_requests, actual_forecast.output_tokens) == (4, 1, 450)
+    assert actual_forecast.seconds == pytest.approx(9.0)
 
 
 def test_streams_and_arrivals_bound_the_time() -> None:

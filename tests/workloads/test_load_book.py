@@ -1,4 +1,4 @@
-"""What a load writes beside its requests: the plan, its phases, and counters with nothing of its own in flight."""
+"""Records of a load beside its requests: the plan, its phases, and counters with nothing of its own in flight."""
 
 from __future__ import annotations
 

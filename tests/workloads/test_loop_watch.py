@@ -24,19 +24,17 @@ LOOP = "the driver takes the last lap "
 
 
 def prose(words: int, seed: int = 1) -> str:
-    drawn = random.Random(seed)
-    return (
-        " ".join(f"{drawn.choice(('lap', 'pit', 'gap', 'box'))}{drawn.randrange(10_000)}" for _ in range(words)) + " "
-    )
+    rng = random.Random(seed)
+    return " ".join(f"{rng.choice(('lap', 'pit', 'gap', 'box'))}{rng.randrange(10_000)}" for _ in range(words)) + " "
 
 
 def watched(text: str, piece: int = 40) -> WatchedStream:
     """Looked at each time that a piece had come."""
-    one = WatchedStream(StreamReading(), 0.0)
+    watched_stream = WatchedStream(StreamReading(), 0.0)
     for at in range(0, len(text), piece):
-        one.reading.text.append(text[at : at + piece])
-        one.check(float(at))
-    return one
+        watched_stream.reading.text.append(text[at : at + piece])
+        watched_stream.check(float(at))
+    return watched_stream
 
 
 @pytest.mark.parametrize("before", [0, 10, 400, 3000])
@@ -44,9 +42,9 @@ def watched(text: str, piece: int = 40) -> WatchedStream:
 def test_loop_start_matches_the_record(before: int, piece: int) -> None:
     text = prose(before) + LOOP * 60
     onset = watched(text, piece).onset_word
-    found = find_collapse(text)
-    assert found.verdict == "collapsed" and onset is not None and found.onset_word is not None
-    assert abs(onset - found.onset_word) <= 6, "a period at most, by where a look fell"
+    collapse = find_collapse(text)
+    assert collapse.verdict == "collapsed" and onset is not None and collapse.onset_word is not None
+    assert abs(onset - collapse.onset_word) <= 6, "a period at most, by where a look fell"
 
 
 def test_prose_and_code_do_not_loop() -> None:
@@ -64,10 +62,10 @@ def test_what_is_kept_of_a_text_is_bounded() -> None:
 
 
 def test_tick_checks_few_longest_unseen_first() -> None:
-    told: list[list[int]] = []
+    numbers: list[list[int]] = []
 
     async def run() -> list[int]:
-        watch = LoopWatch(lambda onsets: told.append(list(onsets)))
+        watch = LoopWatch(lambda onsets: numbers.append(list(onsets)))
         readings = [StreamReading() for _ in range(2 * MAX_PER_TICK)]
         opened = [watch.watching(reading) for reading in readings]
         for context in opened:
@@ -77,15 +75,15 @@ def test_tick_checks_few_longest_unseen_first() -> None:
         counts = []
         for _ in range(3):
             await watch.check_due()
-            counts.append(len(told[-1]))
+            counts.append(len(numbers[-1]))
         for context in opened:
             context.__exit__(None, None, None)
         await watch.check_due()
         return counts
 
     assert asyncio.run(run()) == [MAX_PER_TICK, 2 * MAX_PER_TICK, 2 * MAX_PER_TICK]
-    assert told[-1] == [], "those that have ended loop no more"
-    assert len(told) == 3, "told when it has changed, not at every look"
+    assert numbers[-1] == [], "those that have ended loop no more"
+    assert len(numbers) == 3, "told when it has changed, not at every look"
 
 
 def test_progress_file_reports_during_stream(tmp_path: Path) -> None:
@@ -110,12 +108,12 @@ def test_progress_file_reports_during_stream(tmp_path: Path) -> None:
 
 def loops_until(is_seen: Callable[[], bool]) -> Script:
     """A fake that answers the warm-up at once, and repeats itself from then on until the loop has been told."""
-    asked = iter(range(100))
+    numbers = iter(range(100))
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(HEAD)
-        if next(asked):
+        if next(numbers):
             writer.write(b"".join(text_event(LOOP) for _ in range(100)))
             while not is_seen():
                 writer.write(chunk(b": still here\n"))

@@ -91,17 +91,17 @@ def test_the_knee_is_found_in_few_rungs(true_knee: int) -> None:
     tried: dict[int, bool] = {}
     while (rung := next_rung(tried, 1, 256)) is not None and rung not in tried:
         tried[rung] = rung <= true_knee
-    found = knee(tried)
+    actual_knee = knee(tried)
     reachable = min(true_knee, 256)
-    assert found == (None if true_knee == 0 else pytest.approx(reachable, abs=max(1, 0.1 * reachable)))
-    assert found is None or found <= reachable
+    assert actual_knee == (None if true_knee == 0 else pytest.approx(reachable, abs=max(1, 0.1 * reachable)))
+    assert actual_knee is None or actual_knee <= reachable
     assert len(tried) <= 14
 
 
 def record(users: int, ttft_ms: float, tpot_ms: float, error: str | None = None) -> RequestRecord:
-    made = RequestRecord("r", "id", "knee", "measure", "Traffic", 0, users, datetime(2026, 11, 22, tzinfo=UTC))
+    request = RequestRecord("r", "id", "knee", "measure", "Traffic", 0, users, datetime(2026, 11, 22, tzinfo=UTC))
     return replace(
-        made, ttft_ms=ttft_ms, decode_ms=tpot_ms * 99, total_ms=ttft_ms + tpot_ms * 99, completion_tokens=100,
+        request, ttft_ms=ttft_ms, decode_ms=tpot_ms * 99, total_ms=ttft_ms + tpot_ms * 99, completion_tokens=100,
         error_kind=error,
     )  # fmt: skip
 
@@ -143,9 +143,9 @@ def test_recorded_session_is_replayed_verbatim(tmp_path: Path) -> None:
     more = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}]
     file.write_text(json.dumps({"messages": [*chat, *more], "think_s": [0.0, 2.5]}) + "\n")
     (phase,) = REGISTRY["session"].plan({"file": str(file)})
-    assert [(len(one.messages), one.think_s) for one in phase.requests] == [(1, 0.0), (3, 2.5)]
+    assert [(len(request.messages), request.think_s) for request in phase.requests] == [(1, 0.0), (3, 2.5)]
     (hasty,) = REGISTRY["session"].plan({"file": str(file), "with_think_time": False})
-    assert [one.think_s for one in hasty.requests] == [0.0, 0.0]
+    assert [request.think_s for request in hasty.requests] == [0.0, 0.0]
 
 
 def test_own_prompts_come_typed_or_from_a_file(tmp_path: Path) -> None:
@@ -199,11 +199,11 @@ def test_invalid_or_oversized_file_is_refused(tmp_path: Path) -> None:
 def test_server_sampling_sends_only_the_length() -> None:
     for name in REGISTRY:
         plan = REGISTRY[name].plan({"sampling": "left to the server"})
-        sent = {key for phase in plan for request in phase.requests for key in request.sampling}
-        assert sent == {"max_tokens", "ignore_eos"}
-    chosen = REGISTRY["ladder"].plan({"top_p": 0.9, "min_p": 0.05})[0].requests[0].sampling
-    assert chosen["top_p"], chosen["min_p"] == (0.9, 0.05)
-    assert "top_k" not in chosen
+        keys = {key for phase in plan for request in phase.requests for key in request.sampling}
+        assert keys == {"max_tokens", "ignore_eos"}
+    sampling = REGISTRY["ladder"].plan({"top_p": 0.9, "min_p": 0.05})[0].requests[0].sampling
+    assert sampling["top_p"], sampling["min_p"] == (0.9, 0.05)
+    assert "top_k" not in sampling
 
 
 def test_recorded_chats_begin_at_their_times_without_idle_ones(tmp_path: Path) -> None:

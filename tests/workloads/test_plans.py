@@ -45,8 +45,8 @@ def test_spec_has_all_params_and_survives_json(name: str) -> None:
 def test_the_hash_tells_what_is_sent_apart(name: str) -> None:
     field = REGISTRY[name].params_type.model_fields["endpoint"]
     refused = {"session": "completions"}.get(name)  # its generated chats cannot be sent there
-    others = [endpoint for endpoint in get_args(field.annotation) if endpoint not in (field.default, refused)]
-    changes = [{}, {"seed": 8}, *({"endpoint": endpoint} for endpoint in others)]
+    args = [endpoint for endpoint in get_args(field.annotation) if endpoint not in (field.default, refused)]
+    changes = [{}, {"seed": 8}, *({"endpoint": endpoint} for endpoint in args)]
     assert len({spec_for(name, change).prompt_set_hash for change in changes}) == len(changes)
 
 

@@ -265,24 +265,31 @@ def test_agent_session_is_understood_by_a_real_server(demo_server: DemoServer, e
     assert prompts == sorted(prompts) and exchanges[2].reading.cached_prompt_tokens >= 0.5 * prompts[1]
 
 
-def sent(events: Sequence[Mapping[str, Any]]) -> list[bytes]:
+def stream_chunks(events: Sequence[Mapping[str, Any]]) -> list[bytes]:
     return [chunk(f"event: {fields['type']}\ndata: {json.dumps(fields)}\n\n".encode()) for fields in events]
 
 
 @pytest.mark.parametrize("endpoint", BOTH)
 def test_recorder_passes_and_records_each_protocol(endpoint: Endpoint, tmp_path: Any) -> None:
-    pieces = [HEAD, *sent(STREAMS[endpoint]), chunk(b"")]
-    asked = {"model": "m", "stream": True, "max_tokens": 99, "messages": [], "input": "hello", "system": "SECRET WORDS"}
+    pieces = [HEAD, *stream_chunks(STREAMS[endpoint]), chunk(b"")]
+    fields = {
+        "model": "m",
+        "stream": True,
+        "max_tokens": 99,
+        "messages": [],
+        "input": "hello",
+        "system": "SECRET WORDS",
+    }
     (status, (data, _)), recording = during(
-        sends(*pieces), tmp_path, lambda r: post(r, asked, f"/v1/{endpoint}?beta=true")
+        sends(*pieces), tmp_path, lambda r: post(r, fields, f"/v1/{endpoint}?beta=true")
     )
     assert status == 200 and data.count(b"data: ") == len(STREAMS[endpoint])
     (row,) = recording.rows
     assert (row.prompt_tokens, row.completion_tokens, row.extra["cached_prompt_tokens"]) == (1065, 89, 1000)
     assert (row.finish_reason, row.error_kind) == ("tool_calls", None)
     assert row.extra["tool_calls"] == [{"name": "get_weather", "parses": True}]
-    written = recording.recorder.out.read_text()
-    assert "SECRET WORDS" not in written and "Let me check" not in written
+    text = recording.recorder.out.read_text()
+    assert "SECRET WORDS" not in text and "Let me check" not in text
 
 
 def test_anthropic_clients_send_their_key_as_they_do(tmp_path: Any) -> None:

@@ -42,9 +42,9 @@ def test_grid_prompts_have_the_requested_length(demo_server: DemoServer, tmp_pat
         f"pp{pp} tg8 d{depth}" for pp in (40, 90) for depth in (0, 60)
     }  # fmt: skip
     for row in measured:
-        wanted = row.extra["prompt_tokens"] + row.extra["depth_tokens"]
+        prompt_tokens = row.extra["prompt_tokens"] + row.extra["depth_tokens"]
         # With a context the two texts are joined by blank lines, and their seam may be cut otherwise.
-        assert row.prompt_tokens == pytest.approx(wanted, abs=0 if not row.extra["depth_tokens"] else 8)
+        assert row.prompt_tokens == pytest.approx(prompt_tokens, abs=0 if not row.extra["depth_tokens"] else 8)
         assert row.completion_tokens == 8
 
 

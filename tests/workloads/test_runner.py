@@ -34,7 +34,7 @@ class Job:
             folder / "progress.json",
             folder / "spec.json",
         )
-        said = {
+        actual_fields = {
             "run_id": "run-1",
             "base_url": base_url,
             "engine": "llamacpp",
@@ -42,7 +42,7 @@ class Job:
             "params": SMALL,
         }
         files = {"out": str(self.out), "progress": str(self.progress_path)}
-        self.spec.write_text(json.dumps(said | files | fields))
+        self.spec.write_text(json.dumps(actual_fields | files | fields))
 
     def start(self) -> subprocess.Popen[str]:
         command = [sys.executable, str(COMMAND_LINE), "load", str(self.spec)]
@@ -192,9 +192,9 @@ def test_rows_are_exactly_the_record_fields(broken_server: str, tmp_path: Path) 
     job = Job(tmp_path, broken_server)
     job.run()
     lines = [json.loads(line) for line in job.out.read_text().splitlines()]
-    sent = [line for line in lines if "record" not in line]
-    assert set(sent[0]) == set(RequestRecord.__dataclass_fields__)
-    assert sent[0]["sent_at"].endswith("+00:00")
+    sent_lines = [line for line in lines if "record" not in line]
+    assert set(sent_lines[0]) == set(RequestRecord.__dataclass_fields__)
+    assert sent_lines[0]["sent_at"].endswith("+00:00")
     kinds = [line["record"] for line in lines if "record" in line]
     assert kinds == ["load", "load_phase", "load_phase", *["result"] * 4], (
         "two kinds of prompt, their requests and failures"

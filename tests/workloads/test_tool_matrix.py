@@ -67,18 +67,23 @@ def streamed(said: Said) -> bytes:
     deltas: list[dict[str, object]] = [{"role": "assistant", "content": None}]
     deltas += [{"reasoning_content": said.thought}] if said.thought else []
     deltas += [{"content": said.content[:5]}, {"content": said.content[5:]}] if said.content else []
-    for index, one in enumerate(said.calls):
-        head = {"index": index, "id": one["id"], "type": "function", "function": {"name": one["name"], "arguments": ""}}
+    for index, call in enumerate(said.calls):
+        head = {
+            "index": index,
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": call["name"], "arguments": ""},
+        }
         deltas.append({"tool_calls": [head]})
-        for at in range(0, len(one["arguments"]), 7):
-            piece = {"index": index, "function": {"arguments": one["arguments"][at : at + 7]}}
+        for at in range(0, len(call["arguments"]), 7):
+            piece = {"index": index, "function": {"arguments": call["arguments"][at : at + 7]}}
             deltas.append({"tool_calls": [piece]})
     events = [event(choices=[{"delta": delta, "finish_reason": None}]) for delta in deltas]
     end = event(choices=[{"delta": {}, "finish_reason": said.finish_reason}], usage={"completion_tokens": 9})
     return HEAD + b"".join(events) + end + DONE
 
 
-def whole(said: Said) -> bytes:
+def whole_response(said: Said) -> bytes:
     calls = [
         {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}
         for c in said.calls
@@ -97,8 +102,12 @@ def http(status: int, body: object) -> bytes:
 def server(answer: Callable[[Body], Said | bytes]) -> Script:
     async def script(reader: Any, writer: Any) -> None:
         body: Body = await read_request(reader)
-        said = answer(body)
-        writer.write(said if isinstance(said, bytes) else (streamed if body["stream"] else whole)(said))
+        actual_answer = answer(body)
+        writer.write(
+            actual_answer
+            if isinstance(actual_answer, bytes)
+            else (streamed if body["stream"] else whole_response)(actual_answer)
+        )
         await writer.drain()
 
     return script
@@ -117,8 +126,14 @@ def load(answer: Callable[[Body], Said | bytes], folder: Path, **fields: Any) ->
 
 def job_of(folder: Path, base_url: str, **fields: Any) -> LoadJob:
     files = {"out": folder / "requests.jsonl", "progress": folder / "progress.json"}
-    said = {"run_id": "r", "base_url": base_url, "model": "m", "workload": "tool-matrix", "reasoning_parser": "qwen3"}
-    return LoadJob.model_validate({**said, **files, **fields})
+    actual_fields = {
+        "run_id": "r",
+        "base_url": base_url,
+        "model": "m",
+        "workload": "tool-matrix",
+        "reasoning_parser": "qwen3",
+    }
+    return LoadJob.model_validate({**actual_fields, **files, **fields})
 
 
 def verdicts(lines: list[Any]) -> dict[tuple[str, str], SuiteCheck]:
@@ -127,17 +142,17 @@ def verdicts(lines: list[Any]) -> dict[tuple[str, str], SuiteCheck]:
 
 def test_a_right_server_passes_all(tmp_path: Path) -> None:
     lines = load(right, tmp_path)
-    found = verdicts(lines)
-    assert set(found) == ALL
-    assert {key: check.why for key, check in found.items() if not check.is_pass} == {}
-    steps = found[LOOP, "streaming"].exchange["steps"]
+    actual_verdicts = verdicts(lines)
+    assert set(actual_verdicts) == ALL
+    assert {key: check.why for key, check in actual_verdicts.items() if not check.is_pass} == {}
+    steps = actual_verdicts[LOOP, "streaming"].exchange["steps"]
     assert [step["answered"]["finish_reason"] for step in steps] == ["tool_calls", "stop"]
     assert steps[1]["asked"]["messages"][-1]["content"] == '{"time": "04:52"}'
-    sent = [line for line in lines if isinstance(line, RequestRecord)]
-    assert len(sent) == len(ALL) + 4, "two cases of two steps in both modes"
-    assert {(r.ttft_ms is None, r.chunk_us is None, r.chunks is None) for r in sent if r.extra["mode"] == "whole"} == {
-        (True, True, True)
-    }
+    sent_lines = [line for line in lines if isinstance(line, RequestRecord)]
+    assert len(sent_lines) == len(ALL) + 4, "two cases of two steps in both modes"
+    assert {
+        (r.ttft_ms is None, r.chunk_us is None, r.chunks is None) for r in sent_lines if r.extra["mode"] == "whole"
+    } == {(True, True, True)}
     assert [line.planned_requests for line in lines if isinstance(line, Load)] == [None]
 
 
@@ -229,30 +244,32 @@ WRONG = {
 @pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_server_fails_what_it_breaks(fault: str, tmp_path: Path) -> None:
     answer, broken, sentence = WRONG[fault]
-    found = verdicts(load(answer, tmp_path))
-    assert {key for key, check in found.items() if check.is_pass is False} == broken
-    assert {key for key, check in found.items() if check.is_pass} == ALL - broken
-    assert all(sentence in (found[key].why or "") for key in broken), {found[key].why for key in broken}
+    actual_verdicts = verdicts(load(answer, tmp_path))
+    assert {key for key, check in actual_verdicts.items() if check.is_pass is False} == broken
+    assert {key for key, check in actual_verdicts.items() if check.is_pass} == ALL - broken
+    assert all(sentence in (actual_verdicts[key].why or "") for key in broken), {
+        actual_verdicts[key].why for key in broken
+    }
 
 
 @pytest.mark.parametrize("status", [400, 404, 500, 501])
 def test_server_refusing_tools_was_not_tried(status: int, tmp_path: Path) -> None:
     refusal = http(status, {"error": "tools are not supported"})
-    found = verdicts(load(lambda body: refusal if body.get("tools") else right(body), tmp_path))
-    assert {key for key, check in found.items() if check.is_pass is None} == OF_TOOLS
-    assert "tools are not supported" in (found[SINGLE, "whole"].why or "")
+    actual_verdicts = verdicts(load(lambda body: refusal if body.get("tools") else right(body), tmp_path))
+    assert {key for key, check in actual_verdicts.items() if check.is_pass is None} == OF_TOOLS
+    assert "tools are not supported" in (actual_verdicts[SINGLE, "whole"].why or "")
 
 
 def test_reasoning_without_parser_is_seen_untried(tmp_path: Path) -> None:
-    found = verdicts(load(lambda body: replace(right(body), thought=""), tmp_path, reasoning_parser=None))
-    assert {key for key, check in found.items() if check.is_pass is None} == times([REASONING])
+    actual_verdicts = verdicts(load(lambda body: replace(right(body), thought=""), tmp_path, reasoning_parser=None))
+    assert {key for key, check in actual_verdicts.items() if check.is_pass is None} == times([REASONING])
     (tmp_path / "requests.jsonl").unlink()
     assert verdicts(load(right, tmp_path, reasoning_parser=None))[REASONING, "whole"].is_pass
 
 
 def test_huge_answer_is_cut_and_endless_given_up(tmp_path: Path) -> None:
-    found = verdicts(load(lambda body: Said("word " * 20_000), tmp_path))
-    assert all(len(json.dumps(check.exchange)) < 40_000 for check in found.values())
+    actual_verdicts = verdicts(load(lambda body: Said("word " * 20_000), tmp_path))
+    assert all(len(json.dumps(check.exchange)) < 40_000 for check in actual_verdicts.values())
 
 
 def test_a_loop_that_never_ends_is_broken_off(tmp_path: Path) -> None:
@@ -267,9 +284,9 @@ def test_a_loop_that_never_ends_is_broken_off(tmp_path: Path) -> None:
 def test_template_without_tools_fails_all_of_them(demo_server: DemoServer, tmp_path: Path) -> None:
     job = job_of(tmp_path, demo_server.base_url, engine="llamacpp", params={"max_tokens": 40}, reasoning_parser=None)
     asyncio.run(run_job(job, None))
-    found = verdicts([parse_line(line) for line in job.out.read_text().splitlines()])
-    assert {key for key, check in found.items() if check.is_pass is False} == OF_TOOLS
-    assert all("no tool was called" in (found[key].why or "") for key in OF_TOOLS)
+    actual_verdicts = verdicts([parse_line(line) for line in job.out.read_text().splitlines()])
+    assert {key for key, check in actual_verdicts.items() if check.is_pass is False} == OF_TOOLS
+    assert all("no tool was called" in (actual_verdicts[key].why or "") for key in OF_TOOLS)
 
 
 def test_the_report_has_a_line_a_check(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a driven tool is run with, what is read of its output, and how it is ended. The tools here are stand-ins."""
+"""A driven tool: its arguments, the reading of its output, and its end. The tools here are stand-ins."""
 
 from __future__ import annotations
 
@@ -48,8 +48,14 @@ def test_progress_is_read_of_what_the_tool_says(tool: str) -> None:
 
 def test_local_folder_needs_no_hub(tmp_path: Path) -> None:
     def of(tool: str, tokenizer: str) -> dict[str, str]:
-        told = environment(job_of(tmp_path, tool, tokenizer=tokenizer), {SERVER_API_KEY: "k", "HF_HUB_OFFLINE": "0"})
-        return {name: told[name] for name in ("HF_HUB_OFFLINE", "OPENAI_API_KEY") if name in told}
+        actual_environment = environment(
+            job_of(tmp_path, tool, tokenizer=tokenizer), {SERVER_API_KEY: "k", "HF_HUB_OFFLINE": "0"}
+        )
+        return {
+            name: actual_environment[name]
+            for name in ("HF_HUB_OFFLINE", "OPENAI_API_KEY")
+            if name in actual_environment
+        }
 
     assert of("guidellm", "/opt/tok") == {"HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "k"}
     assert of("guidellm", "org/name") == {"HF_HUB_OFFLINE": "0", "OPENAI_API_KEY": "k"}
@@ -62,8 +68,8 @@ def test_bfcl_requests_first_cases_of_category(tmp_path: Path) -> None:
     assert generate[:5] == ["/opt/python", str(BFCL_LAUNCHER), "20", "multiple=2,irrelevance=5", "generate"]
     assert "--run-ids" in generate and "--test-category" not in generate
     assert evaluate[4] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
-    whole = commands_of(job_of(tmp_path, "bfcl", tasks="multiple"))[0]
-    assert whole[3] == "all" and "--run-ids" not in whole
+    command = commands_of(job_of(tmp_path, "bfcl", tasks="multiple"))[0]
+    assert command[3] == "all" and "--run-ids" not in command
     mixed = commands_of(job_of(tmp_path, "bfcl", tasks="simple_python,multi_turn=240"))[0]
     assert mixed[3] == "simple_python,multi_turn=240" and "--run-ids" in mixed
     assert environment(job, {})["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
@@ -109,8 +115,8 @@ def test_bfcl_gets_an_unlisted_model(tmp_path: Path) -> None:
         path.write_text(text)
     argv = [sys.executable, str(BFCL_LAUNCHER), "20", "all", "generate", "--model", "own/model"]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "{'own/model': 'chat'}"
+    stdout = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
+    assert stdout.strip() == "{'own/model': 'chat'}"
 
 
 @pytest.mark.parametrize("has_written", [True, False])
@@ -138,5 +144,5 @@ def test_cancelled_tool_submits_its_output(tmp_path: Path, has_written: bool) ->
 
 def progress_of(folder: Path) -> dict[str, Any]:
     path = folder / "progress.json"
-    told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return told
+    fields: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return fields

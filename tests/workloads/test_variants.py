@@ -36,9 +36,9 @@ def test_bad_value_names_its_parameter(name: str, word: str) -> None:
 
 @pytest.mark.parametrize("workload", REGISTRY)
 def test_all_params_vary_except_lists_and_files(workload: str) -> None:
-    fields, found = REGISTRY[workload].params_type.model_fields, variable_params(workload)
-    assert {"seed", "sampling", "top_k"} <= set(found)
-    left_out = {name: str(fields[name].annotation) for name in set(fields) - set(found)}
+    fields, actual_variable_params = REGISTRY[workload].params_type.model_fields, variable_params(workload)
+    assert {"seed", "sampling", "top_k"} <= set(actual_variable_params)
+    left_out = {name: str(fields[name].annotation) for name in set(fields) - set(actual_variable_params)}
     assert all(any(word in kind for word in ("str", "list", "tuple")) for kind in left_out.values()), left_out
 
 

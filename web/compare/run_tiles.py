@@ -59,7 +59,10 @@ def _machine(title: str | None) -> str:
 
 
 def number_tiles(report: RunReport, metrics: RunMetrics) -> str:
-    """Return the known numbers as tiles, and one line with the unknown ones and their reasons."""
+    """Return the known numbers as tiles, and one line with the unknown ones and their reasons.
+
+    Of a file in which Pitwall knows none, such as another tool's results, the line would only list them all.
+    """
     values = {metric: metrics[metric] for metric in tile_metrics(metrics)}
     cells = {
         metric: (markup.hint(metric.title, meaning_of(metric)), _cell(metric, value, report))
@@ -80,6 +83,8 @@ def number_tiles(report: RunReport, metrics: RunMetrics) -> str:
         for metric, value in values.items()
         if value.value is None and metric.key not in omitted
     ]
+    if report.run.kind == "imported" and not cells and not tiles:
+        return ""
     loops = loop_mark(report.requests.looping_ratio)
     lead_tiles = markup.tiles([cells[metric] for metric in lead], is_lead=True) if lead else ""
     marked_tiles = (f"<p>{loops}</p>" if loops else "") + lead_tiles + (markup.tiles(tiles) if tiles else "")

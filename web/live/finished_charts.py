@@ -113,8 +113,7 @@ def compute_charts(store: Queryable, runs: Sequence[Run], reports: ReportCache |
     engine_points = {run_id: sums.points for run_id, sums in wholes_by_id.items()}
     tables_by_id = PointReader().read(store, dict.fromkeys(ids, StartTimes()), engine_points=engine_points)
     latencies = server_latency(store, ids)
-    without_speed = [report for report in reports_by_id.values() if report.summary.factors is None]
-    metrics = metrics_of_runs(store, without_speed) if without_speed else {}
+    metrics = metrics_of_runs(store, list(reports_by_id.values()))
     charts = {}
     for report in reports_by_id.values():
         run_id = report.run.id
@@ -122,6 +121,6 @@ def compute_charts(store: Queryable, runs: Sequence[Run], reports: ReportCache |
         means = {row["metric"]: row["mean_ms"] for row in latencies[run_id]}
         tiles = measured_tiles(tables, series, is_final=True) | latency_tiles(means, is_final=True)
         positions = run_positions(report, per_position(tables.engine))
-        tiles |= report_tiles(report) | client_speed_tile(metrics.get(run_id, {}))
+        tiles |= report_tiles(report) | client_speed_tile(metrics[run_id])
         charts[run_id] = ChartData(thinned(series, POINTS), tiles, positions, tables.newest_times)
     return charts

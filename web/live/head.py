@@ -21,7 +21,7 @@ from web.loads.panels.workload_panel import show_workload_progress
 from web.markup import markdown_text
 from web.page_head import page_head
 from web.picker import RunSelection, pick_runs
-from web.runs.queue_words import queued_texts
+from web.runs.queue_words import unexplained_waits
 from web.sharing.share_dialog import show_share_button
 
 KEY = "live-runs"
@@ -123,8 +123,10 @@ def _batch_mates(runs: Sequence[Run], shown_runs: Sequence[Run]) -> list[Run]:
 
 
 def _show_waits(shown_runs: Sequence[Run]) -> None:
-    """Say what each queued one of the shown runs waits for."""
-    for run_id, text in queued_texts(shown_runs).items():
+    """Say what each queued one of the shown runs waits for, if that is not shown itself."""
+    if all(run.state is not RunState.QUEUED for run in shown_runs):
+        return
+    for run_id, text in unexplained_waits(shown_runs).items():
         name = next(run.name for run in shown_runs if run.id == run_id)
         st.caption(markdown_text(f"{name}: {text}."), width="content")
 

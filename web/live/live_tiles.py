@@ -72,7 +72,10 @@ def loop_tile(totals: RequestTotals) -> dict[str, Tile]:
 
 
 def client_speed_tile(metrics: RunMetrics) -> dict[str, Tile]:
-    """Return the speed of one stream by the client's clock, which Live shows where the server tells none."""
+    """Return the speed of one stream by the client's clock.
+
+    Live shows it of an ended run, as Runs and Run do, and of a live one whose server tells no speed.
+    """
     speed = metrics.get(MetricId("stream_tps"), NO_VALUE)
     return {} if speed.value is None else {CLIENT_SPEED: Tile(v=finite(speed.value), why=None)}
 

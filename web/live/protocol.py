@@ -43,7 +43,7 @@ A LivePart in JSON:
                  `at` is the byte offset at which a line begins: it grows from line to line
 
 Tile names are the series names plus `process_count`, `load_done_ratio` (null without a load), `client_stream_tps` (the
-speed of one stream by the client's clock, only where the server tells no speed), and `server_ttft_ms`,
+speed of one stream by the client's clock, of ended runs and where the server tells no speed), and `server_ttft_ms`,
 `server_itl_ms`, `server_e2e_ms` (means from the server's own histograms, over the last minute while the run is live);
 SERIES lists the series with their units.
 """

@@ -26,6 +26,18 @@ def queued_texts(runs: Sequence[Run]) -> dict[str, str]:
     }
 
 
+def unexplained_waits(runs: Sequence[Run]) -> dict[str, str]:
+    """Return `queued_texts` without the runs that wait only for others of these runs, since a reader sees those too."""
+    names, supervisor = {run.name for run in runs}, services().supervisor
+    waits = {} if supervisor.is_queue_on_hold else supervisor.queue_waits()
+    explained_ids = {
+        run_id
+        for run_id, wait in waits.items()
+        if wait.names_ahead and not wait.failed_start and names.issuperset(wait.names_ahead)
+    }
+    return {run_id: words for run_id, words in queued_texts(runs).items() if run_id not in explained_ids}
+
+
 def current_waits() -> dict[str, str]:
     """Return by run id what each waiting run waits for now."""
     supervisor = services().supervisor

@@ -77,7 +77,7 @@ def _show_question(draft: StudyDraft) -> None:
         "Question",
         draft.study_text.title or "",
         max_chars=200,
-        placeholder="made of the arms",
+        placeholder="made from the arms",
         key=title_key,
         on_change=lambda: study_draft.edit(title=st.session_state[title_key].strip() or None),
     )
@@ -159,7 +159,8 @@ def _show_arms(draft: StudyDraft) -> bool:
     needed = ARMS_NEEDED[draft.study_text.question]
     is_enough = len(arms) == {"measure": 1, "upgrade": 2}.get(draft.study_text.question, max(2, len(arms)))
     if not is_enough:
-        st.caption(f"{len(arms) or 'No'} arm{'s' * (len(arms) > 1)} yet. This question needs {needed}.")
+        count = f"{len(arms)} arm{'s' * (len(arms) > 1)} so far" if arms else "No arm yet"
+        st.caption(f"{count}. This question needs {needed}.")
     return is_enough and not any(problems)
 
 

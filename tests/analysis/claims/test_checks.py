@@ -31,20 +31,22 @@ def test_63_recomputations_come_out_as_by_hand() -> None:
 
 
 def test_the_contradictions_are_found() -> None:
-    found = {one.check.id for one in checked_claims() if one.is_contradiction}
-    assert found == {
+    ids = {checked_claim.check.id for checked_claim in checked_claims() if checked_claim.is_contradiction}
+    assert ids == {
         *("s002.plus300", "s004.x2conc", "x.s004.gpqa_grid", "x.s000.kv_A_equals_B", "x.s000.kv_vllm_vs_sglang"),
         *("x.s000.sglang_ctx", "x.s002.plus300", "x.s001.depth_base", "x.s001.pp_depth0"),
     }
-    assert all(one.check.meaning for one in checked_claims() if one.outcome.agrees is not True)
+    assert all(
+        checked_claim.check.meaning for checked_claim in checked_claims() if checked_claim.outcome.agrees is not True
+    )
 
 
 def test_checks_take_numbers_from_input_rows() -> None:
     tables = ("measurements", "claims", "configurations")
-    known = {row.get("id") or row["config"] for table in tables for row in read_table(table)}
+    ids = {row.get("id") or row["config"] for table in tables for row in read_table(table)}
     for row in load_checks():
         keys = {key.partition(":")[0] for group in row.inputs for key in group} | set(row.stated_values)
-        assert keys <= known, row.id
+        assert keys <= ids, row.id
 
 
 def test_contradiction_text_has_its_own_numbers() -> None:
@@ -58,15 +60,23 @@ def test_contradiction_text_has_its_own_numbers() -> None:
 
 
 def test_doubt_marks_every_contradictory_number() -> None:
-    told = doubts()
-    assert {"s000.m001", "s000.m041", "s000.m044", "s000.m052", "s000.m006"} <= told.keys()  # 876,000 and 876,006
-    assert any("no request of full length fits" in one for one in told["s000.m011"])  # 69,700, printed once more
-    assert told["s002.m002"] == ("40 is 264 % more than 11, not 300 %.",)  # two checks say so, one sentence
-    assert "s000.m021" not in told and "s003.m020" not in told
+    actual_doubts = doubts()
+    assert {
+        "s000.m001",
+        "s000.m041",
+        "s000.m044",
+        "s000.m052",
+        "s000.m006",
+    } <= actual_doubts.keys()  # 876,000 and 876,006
+    assert any(
+        "no request of full length fits" in one for one in actual_doubts["s000.m011"]
+    )  # 69,700, printed once more
+    assert actual_doubts["s002.m002"] == ("40 is 264 % more than 11, not 300 %.",)  # two checks say so, one sentence
+    assert "s000.m021" not in actual_doubts and "s003.m020" not in actual_doubts
 
 
-def check(formula: str, groups: list[list[CheckInput]], stated: list[float], tolerance: float = 0.05) -> ClaimCheck:
-    return ClaimCheck("c", "000", 1, formula, FormulaInput(groups, stated, tolerance))
+def check(formula: str, groups: list[list[CheckInput]], values: list[float], tolerance: float = 0.05) -> ClaimCheck:
+    return ClaimCheck("c", "000", 1, formula, FormulaInput(groups, values, tolerance))
 
 
 def test_statement_must_follow_from_its_numbers() -> None:
@@ -99,8 +109,8 @@ def test_repeats_differ_beyond_spread() -> None:
 def test_the_second_language_repeats_the_first() -> None:
     parts = numbers_by_part("003")
     assert list(parts) == ["English", "Chinese"] and parts["Chinese"] <= parts["English"]
-    given = FormulaInput([], [], 0.0, None, {"one": frozenset({"1"}), "two": frozenset({"1", "2"})})
-    assert FORMULAS["numbers_repeated"](given).agrees is False
+    formula_input = FormulaInput([], [], 0.0, None, {"one": frozenset({"1"}), "two": frozenset({"1", "2"})})
+    assert FORMULAS["numbers_repeated"](formula_input).agrees is False
 
 
 def test_25_failures_14_validations_106_claims() -> None:
@@ -135,7 +145,7 @@ def test_a_failure_is_known_by_its_cause_and_flag(cause: str, command: str, ids:
 
 
 def test_patterns_match_their_source_words() -> None:
-    quoted = {one.id: one.quote for one in load_failures() if one.cause_pattern}
+    quoted = {failure.id: failure.quote for failure in load_failures() if failure.cause_pattern}
     told = {"s003.norm1d", "s001.prequant_keyerror", "s001.compile_cache_pickle", "s004.not_recognized"}
     assert told <= {one.id for key in quoted for one in failures_like(quoted[key], "")}
 
@@ -145,8 +155,10 @@ def test_nothing_was_changed_on_the_way() -> None:
     facts = Path(str(CORPUS)).parent / "reference/facts"
     if not facts.is_dir():
         pytest.skip("the facts do not lie beside the corpus")
-    theirs = [json.loads(path.read_text()) for path in sorted(facts.glob("seed_*.json"))]
-    claims = {one["id"]: (one["src"]["raw"], str(one["src"]["line"])) for doc in theirs for one in doc["claims"]}
+    documents = [json.loads(path.read_text()) for path in sorted(facts.glob("seed_*.json"))]
+    claims = {
+        claim["id"]: (claim["src"]["raw"], str(claim["src"]["line"])) for doc in documents for claim in doc["claims"]
+    }
     assert {row["id"]: (row["quote"], row["line"]) for row in read_table("claims")} == claims
     with (facts / "all_measurements.csv").open(newline="") as file:
         spreads = {row["id"]: (row["sd"], row["category"]) for row in csv.DictReader(file)}

@@ -1,4 +1,4 @@
-"""What would be claimed wrongly of one's own runs is said."""
+"""Wrong claims about one's own runs are named."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def streams(count: int, concurrency: int = 1, **fields: Any) -> list[RequestReco
 
 def mark(segment: int, generation: float | None = None, rank: int = 0, **totals: float | None) -> LoadCounters:
     """The counters before a segment; names without '_total'."""
-    named = {f"{name}_total": value for name, value in totals.items()}
-    return LoadCounters("r", "l", T0, segment, "vllm.counter", rank, generation, **named)
+    values_by_text = {f"{name}_total": value for name, value in totals.items()}
+    return LoadCounters("r", "l", T0, segment, "vllm.counter", rank, generation, **values_by_text)
 
 
 def load(
@@ -76,7 +76,7 @@ def load(
 
 
 def run(run_id: str, *loads: LoadRecord, served: ServerSetup = SERVED, **facts: Any) -> RunFacts:
-    return RunFacts(run_id, run_id, served, loads=tuple(replace(one, run_id=run_id) for one in loads), **facts)
+    return RunFacts(run_id, run_id, served, loads=tuple(replace(load, run_id=run_id) for load in loads), **facts)
 
 
 def arm(*runs: RunFacts) -> Arm:
@@ -91,5 +91,5 @@ def faster(requests: Sequence[RequestRecord], times: float) -> list[RequestRecor
 
 def pair_of(a: Sequence[RunFacts], b: Sequence[RunFacts], objective: str = "decode_tps", **fields: Any) -> ArmPair:
     """Two arms with the requests that all their loads share."""
-    loads = [one for facts in (*a, *b) for one in facts.loads]
+    loads = [load for facts in (*a, *b) for load in facts.loads]
     return ArmPair(arm(*a), arm(*b), parse_objective(objective), common_keys(loads), **fields)

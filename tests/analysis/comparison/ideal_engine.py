@@ -86,11 +86,11 @@ class _Simulation:
         for index, phase in enumerate(plan):
             self._phase(index, phase)
         self._mark()
-        asked = Load(
+        load = Load(
             self.run_id, self.load_id, T0, "pitwall", workload, "0", spec.prompt_set_hash, spec.params,
             sum(len(phase.requests) for phase in plan if phase.kind == "measure"), len(plan),
         )  # fmt: skip
-        return LoadRecord(self.run_id, self.load_id, asked, tuple(self.phases), tuple(self.requests), tuple(self.marks))
+        return LoadRecord(self.run_id, self.load_id, load, tuple(self.phases), tuple(self.requests), tuple(self.marks))
 
     def _phase(self, index: int, phase: Phase) -> None:
         began_s, sequence = self.now_s, count()
@@ -118,10 +118,10 @@ class _Simulation:
         began_s: float,
     ) -> float:
         """Record one request; when its stream ends."""
-        wanted = min(
+        max_tokens = min(
             request.max_tokens, round(request.max_tokens * np.exp(self.rng.normal(-0.1, self.engine.length_sd)))
         )
-        tokens, accepted = self._steps(request.prompt_class, max(2, int(wanted)))
+        tokens, accepted = self._steps(request.prompt_class, max(2, int(max_tokens)))
         times = self.step_s * (1 + self.rng.normal(0, self.engine.step_cv, len(tokens)))
         times = self._disturbed(times)
         ttft_s = len(request.prompt) * PREFILL_S_PER_CHAR + self.step_s
@@ -162,8 +162,8 @@ class _Simulation:
                 sequence=sequence,
                 since_phase_s=sent_s - began_s,
                 segment=len(self._segments()) - 1,
-                chunk_us=[round(ttft_s * 1e6), *(int(one) for one in times * 1e6)],
-                chunk_tokens=[1, *(int(one) for one in tokens)],
+                chunk_us=[round(ttft_s * 1e6), *(int(time) for time in times * 1e6)],
+                chunk_tokens=[1, *(int(token) for token in tokens)],
             )
         )
         return sent_s + ttft_s + decode_s
@@ -179,18 +179,18 @@ class _Simulation:
         self.wanted_s += float(steps_s.sum())
         return steps_s
 
-    def _steps(self, prompt_class: str, wanted: int) -> tuple[np.ndarray, int]:
+    def _steps(self, prompt_class: str, number: int) -> tuple[np.ndarray, int]:
         """Tokens of each step after the first token, `wanted` - 1 together, and how many of them were drafted."""
         k = self.engine.drafts
         if not k:
-            return np.ones(wanted - 1), 0
+            return np.ones(number - 1), 0
         p = self.engine.acceptance.get(prompt_class, 0.6)
-        hits = self.rng.random((wanted - 1, k)) < p
+        hits = self.rng.random((number - 1, k)) < p
         tokens = 1 + np.cumprod(hits, axis=1).sum(axis=1)
         ends = np.cumsum(tokens)
-        steps = int(np.searchsorted(ends, wanted - 1)) + 1
+        steps = int(np.searchsorted(ends, number - 1)) + 1
         tokens = tokens[:steps].copy()
-        tokens[-1] -= max(0, int(ends[steps - 1]) - (wanted - 1))
+        tokens[-1] -= max(0, int(ends[steps - 1]) - (number - 1))
         return tokens, int(tokens.sum()) - steps
 
     def _segments(self) -> set[int]:
@@ -219,11 +219,13 @@ class _Simulation:
 
 def on_one_start(first: RunFacts, *later: RunFacts) -> RunFacts:
     """One run with the loads of all, an hour apart."""
-    moved = [_moved(load, first.run_id, timedelta(hours=n)) for n, one in enumerate(later, 1) for load in one.loads]
+    moved = [
+        _shifted_load(load, first.run_id, timedelta(hours=n)) for n, one in enumerate(later, 1) for load in one.loads
+    ]
     return replace(first, loads=(*first.loads, *moved))
 
 
-def _moved(load: LoadRecord, run_id: str, by: timedelta) -> LoadRecord:
+def _shifted_load(load: LoadRecord, run_id: str, by: timedelta) -> LoadRecord:
     assert load.plan
     return replace(
         load,

@@ -32,29 +32,41 @@ def starts(*speeds: float, name: str = "a", requests: Sequence[RequestRecord] = 
 
 
 def compared(a: Arm, b: Arm, objective: str = "decode_tps", **how: Any) -> ArmComparison:
-    (found,) = compare_arms([a, b], parse_objective(objective), **how)
-    names = {one.run_id: one.run_id for side in (a, b) for one in side.runs}
-    assert answer_sentence(found, names) and "None" not in answer_sentence(found, names)
-    assert (detail(found) is not None) is found.is_ranked
-    return found
+    (comparison,) = compare_arms([a, b], parse_objective(objective), **how)
+    names = {run.run_id: run.run_id for side in (a, b) for run in side.runs}
+    assert answer_sentence(comparison, names) and "None" not in answer_sentence(comparison, names)
+    assert (detail(comparison) is not None) is comparison.is_ranked
+    return comparison
 
 
 def test_the_values_of_the_starts_are_judged() -> None:
-    found = compared(starts(1.0, 1.02), starts(2.0, 2.04, 2.02, name="b"))
-    first, second = ([one.value for one in side] for side in found.replicates)
+    comparison = compared(starts(1.0, 1.02), starts(2.0, 2.04, 2.02, name="b"))
+    first, second = ([one.value for one in side] for side in comparison.replicates)
     assert first == pytest.approx([10.0, 10.2]) and second == pytest.approx([20.0, 20.4, 20.2])
-    assert found.judgement == judge(first, second)  # type: ignore[arg-type]
-    assert found.is_ranked and found.judgement is not None and found.judgement.answer is VerdictAnswer.BETTER
-    assert found.pair.ratio == found.judgement.ratio == pytest.approx((20 * 20.4 * 20.2) ** (1 / 3) / math.sqrt(102))
-    assert [part.ratio.name for part in found.classes] == ["Code", "Q&A"]
-    assert len(found.pair.keys) == 4 and found.no_value is None
-    assert [row.code for row in found.rows] == list(RowCode)
-    assert found.no_factors == Reason(Code.NO_COUNTERS_BETWEEN) and found.factors == ()
+    assert comparison.judgement == judge(first, second)  # type: ignore[arg-type]
+    assert (
+        comparison.is_ranked
+        and comparison.judgement is not None
+        and comparison.judgement.answer is VerdictAnswer.BETTER
+    )
+    assert (
+        comparison.pair.ratio
+        == comparison.judgement.ratio
+        == pytest.approx((20 * 20.4 * 20.2) ** (1 / 3) / math.sqrt(102))
+    )
+    assert [part.ratio.name for part in comparison.classes] == ["Code", "Q&A"]
+    assert len(comparison.pair.keys) == 4 and comparison.no_value is None
+    assert [row.code for row in comparison.rows] == list(RowCode)
+    assert comparison.no_factors == Reason(Code.NO_COUNTERS_BETWEEN) and comparison.factors == ()
 
 
 def test_of_a_time_less_is_better() -> None:
-    found = compared(starts(1.0, 1.02), starts(2.0, 2.04, name="b"), "ttft_ms@1")
-    assert found.judgement is not None and found.judgement.answer is VerdictAnswer.BETTER and found.judgement.ratio < 1
+    comparison = compared(starts(1.0, 1.02), starts(2.0, 2.04, name="b"), "ttft_ms@1")
+    assert (
+        comparison.judgement is not None
+        and comparison.judgement.answer is VerdictAnswer.BETTER
+        and comparison.judgement.ratio < 1
+    )
 
 
 def test_margin_and_earlier_spread_are_used() -> None:
@@ -68,21 +80,21 @@ def test_margin_and_earlier_spread_are_used() -> None:
 
 def test_several_arms_share_the_error() -> None:
     sides = [starts(1.0, 1.01), *(starts(1.1, 1.11, name=n) for n in "bcdefgh")]
-    found = compare_arms(sides, parse_objective("decode_tps"))
+    comparisons = compare_arms(sides, parse_objective("decode_tps"))
     alone = compare_arms(sides[:2], parse_objective("decode_tps"))[0]
-    assert len(found) == 7 and [one.pair.contender for one in found] == sides[1:]
-    assert all(one.pair.baseline is sides[0] for one in found)
-    first = [one.value for one in found[0].replicates[0]]
-    second = [one.value for one in found[0].replicates[1]]
-    assert found[0].judgement == judge(first, second, comparisons=7)  # type: ignore[arg-type]
+    assert len(comparisons) == 7 and [comparison.pair.contender for comparison in comparisons] == sides[1:]
+    assert all(comparison.pair.baseline is sides[0] for comparison in comparisons)
+    first = [one.value for one in comparisons[0].replicates[0]]
+    second = [one.value for one in comparisons[0].replicates[1]]
+    assert comparisons[0].judgement == judge(first, second, comparisons=7)  # type: ignore[arg-type]
     assert alone.judgement == judge(first, second)  # type: ignore[arg-type]
 
 
 def test_refused_pairs_are_judged_but_not_ranked() -> None:
-    other = starts(2.0, 2.1, name="b", requests=[replace(r, completion_tokens=30) for r in TWO_CLASSES])
-    found = compared(starts(1.0, 1.1), other)
-    assert found.judgement is not None and not found.is_ranked
-    assert [row.code for row in found.refused] == [RowCode.LENGTHS]
+    other_starts = starts(2.0, 2.1, name="b", requests=[replace(r, completion_tokens=30) for r in TWO_CLASSES])
+    comparison = compared(starts(1.0, 1.1), other_starts)
+    assert comparison.judgement is not None and not comparison.is_ranked
+    assert [row.code for row in comparison.refused] == [RowCode.LENGTHS]
 
 
 def test_what_was_declared_reaches_the_guard() -> None:
@@ -101,43 +113,48 @@ def test_requests_match_by_place_class_and_text() -> None:
         {"concurrency": 3},
     ):
         changed = [*TWO_CLASSES[:-1], replace(TWO_CLASSES[-1], **change)]
-        found = compared(starts(1.0), starts(2.0, name="b", requests=changed))
-        assert len(found.pair.keys) == 3, change
-        assert found.left_out == {"warmup": 2, "unmatched": 2}
+        comparison = compared(starts(1.0), starts(2.0, name="b", requests=changed))
+        assert len(comparison.pair.keys) == 3, change
+        assert comparison.left_out == {"warmup": 2, "unmatched": 2}
     same = compared(starts(1.0), starts(2.0, name="b"))
     assert len(same.pair.keys) == 4 and same.left_out == {"warmup": 2}
 
 
 def test_what_is_no_evidence_is_counted() -> None:
     bad = [replace(TWO_CLASSES[0], error_kind="http"), *TWO_CLASSES[1:]]
-    found = compared(starts(1.0, 1.0), starts(2.0, name="b", requests=bad))
-    assert found.left_out == {"warmup": 3, "failed": 1, "unmatched": 2}
-    assert excluded_requests_text(found) is not None
+    comparison = compared(starts(1.0, 1.0), starts(2.0, name="b", requests=bad))
+    assert comparison.left_out == {"warmup": 3, "failed": 1, "unmatched": 2}
+    assert excluded_requests_text(comparison) is not None
 
 
 def test_class_missing_in_an_arm_leaves_the_ratio() -> None:
     """The other class is slow in both: without matching, leaving it out would look like a gain."""
     slow = [replace(r, decode_ms=9000.0) if r.prompt_class == "Q&A" else r for r in TWO_CLASSES]
-    found = compared(starts(1.0, 1.0, requests=slow), starts(1.0, 1.0, name="b", requests=slow[:2]))
-    assert found.judgement is not None and found.judgement.ratio == pytest.approx(1.0)
+    comparison = compared(starts(1.0, 1.0, requests=slow), starts(1.0, 1.0, name="b", requests=slow[:2]))
+    assert comparison.judgement is not None and comparison.judgement.ratio == pytest.approx(1.0)
 
 
 def test_missing_value_gives_reason_and_guard() -> None:
-    found = compared(starts(1.0, 1.1), starts(1.0, name="b", requests=streams(2, 4)))
-    assert found.judgement is None and not found.is_ranked and found.factors == () and found.classes == ()
-    assert found.no_value == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
-    assert found.pair.ratio is None and [row.code for row in found.rows] == list(RowCode)
-    baseline, other = found.replicates
+    comparison = compared(starts(1.0, 1.1), starts(1.0, name="b", requests=streams(2, 4)))
+    assert (
+        comparison.judgement is None
+        and not comparison.is_ranked
+        and comparison.factors == ()
+        and comparison.classes == ()
+    )
+    assert comparison.no_value == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
+    assert comparison.pair.ratio is None and [row.code for row in comparison.rows] == list(RowCode)
+    baseline, other = comparison.replicates
     assert [one.run_id for one in baseline] == ["a0", "a1"] and [one.run_id for one in other] == ["b0"]
 
 
 def test_missing_value_reads_the_same_rows() -> None:
     """Which requests are shared, what was declared and the margin do not hang on a value."""
     unlike = replace(SERVED, model="org/another", model_files="f2")
-    b = arm(*(replace(one, served=unlike) for one in starts(1.0, 1.1, name="b").runs))
-    found = compared(starts(1.0, 1.1), b, "ttft_p95_ms@1", declared={RowCode.MODEL}, margin=0.1)
-    assert found.judgement is None and found.margin == 0.1
-    rows = {row.code: row for row in found.rows}
+    b = arm(*(replace(run, served=unlike) for run in starts(1.0, 1.1, name="b").runs))
+    comparison = compared(starts(1.0, 1.1), b, "ttft_p95_ms@1", declared={RowCode.MODEL}, margin=0.1)
+    assert comparison.judgement is None and comparison.margin == 0.1
+    rows = {row.code: row for row in comparison.rows}
     assert rows[RowCode.MODEL].status is RowStatus.COMPARED
     assert rows[RowCode.LENGTHS].status is RowStatus.SAME, "the same requests were answered as long"
 
@@ -145,18 +162,18 @@ def test_missing_value_reads_the_same_rows() -> None:
 def test_an_arm_of_which_all_runs_failed() -> None:
     """They never came to a load: nothing to compare, and the page says so."""
     failed = arm(run("b0", state="failed"), run("b1", state="failed"))
-    found = compared(starts(1.0, 1.1), failed)
-    assert found.judgement is None and found.no_value == Reason(Code.NO_LOAD)
-    assert RowCode.WORKLOAD in [row.code for row in found.refused]
+    comparison = compared(starts(1.0, 1.1), failed)
+    assert comparison.judgement is None and comparison.no_value == Reason(Code.NO_LOAD)
+    assert RowCode.WORKLOAD in [row.code for row in comparison.refused]
     assert propose_objective([failed, starts(1.0)]) == Objective(ObjectiveKind.DECODE_TPS)
 
 
 def test_start_without_value_keeps_its_arm() -> None:
     a = arm(run("a0", startup_s=10.0), run("a1", startup_s=-5.0), run("a2", startup_s=11.0))
-    found = compared(a, arm(run("b0", startup_s=20.0), run("b1", startup_s=21.0)), "startup_s")
-    assert found.judgement is not None and found.judgement.replicates == (2, 2) and found.is_ranked
-    assert found.judgement.answer is VerdictAnswer.WORSE and found.left_out == {"starts": 1}
-    assert excluded_requests_text(found) is None, "no request is asked of a start-up time"
+    comparison = compared(a, arm(run("b0", startup_s=20.0), run("b1", startup_s=21.0)), "startup_s")
+    assert comparison.judgement is not None and comparison.judgement.replicates == (2, 2) and comparison.is_ranked
+    assert comparison.judgement.answer is VerdictAnswer.WORSE and comparison.left_out == {"starts": 1}
+    assert excluded_requests_text(comparison) is None, "no request is asked of a start-up time"
 
 
 def test_answer_uses_the_requested_margin() -> None:
@@ -172,21 +189,23 @@ def test_reason_comes_from_the_valueless_start() -> None:
 def test_all_requests_of_a_phase_failed() -> None:
     loads = [*TWO_CLASSES, *(replace(r, phase_index=2, sequence=n) for n, r in enumerate(streams(50, 2)))]
     bad = [replace(r, error_kind="http", completion_tokens=None) if r.concurrency == 1 else r for r in loads]
-    found = compared(starts(1.0, 1.1, requests=loads), starts(1.0, 1.1, name="b", requests=bad))
-    assert found.judgement is None and RowCode.FAILED in [row.code for row in found.refused]
+    comparison = compared(starts(1.0, 1.1, requests=loads), starts(1.0, 1.1, name="b", requests=bad))
+    assert comparison.judgement is None and RowCode.FAILED in [row.code for row in comparison.refused]
 
 
 def test_factors_and_why_there_are_none() -> None:
-    def counted(name: str, accepted: float) -> Arm:
+    def arm_of_counters(name: str, accepted: float) -> Arm:
         marks = [mark(0, 0.0, accepted_tokens=0.0), mark(1, 20.0, accepted_tokens=accepted)]
         return arm(run(name, load(streams(2), marks)))
 
-    found = compared(counted("a", 0.0), counted("b", 9.0))
-    assert {one.name: one.ratio for one in found.factors} == pytest.approx({"tokens_per_step": 2.0, "steps_per_s": 0.5})
-    assert found.no_factors is None and [part.factors for part in found.classes] == [found.factors]
-    lacking = compared(counted("a", 0.0), arm(run("b", load(streams(2)))))
+    comparison = compared(arm_of_counters("a", 0.0), arm_of_counters("b", 9.0))
+    assert {factor.name: factor.ratio for factor in comparison.factors} == pytest.approx(
+        {"tokens_per_step": 2.0, "steps_per_s": 0.5}
+    )
+    assert comparison.no_factors is None and [part.factors for part in comparison.classes] == [comparison.factors]
+    lacking = compared(arm_of_counters("a", 0.0), arm(run("b", load(streams(2)))))
     assert lacking.factors == () and lacking.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
-    output = compared(counted("a", 0.0), arm(run("b", load(streams(2)), speculates=True)), "output_tps@1")
+    output = compared(arm_of_counters("a", 0.0), arm(run("b", load(streams(2)), speculates=True)), "output_tps@1")
     assert output.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
 
 
@@ -203,13 +222,24 @@ def test_what_is_proposed_and_what_there_is() -> None:
     loaded, bare = starts(1.0), arm(run("b"))
     assert propose_objective([loaded, bare]).name == "decode_tps" and propose_objective([bare]).name == "log_tps"
     assert propose_objective([arm(run("a", load([])), run("b", load(streams(1, 4))))]).name == "output_tps@4"
-    told, logged = arm(run("a", load([]))), arm(run("b", log=LogSpeed(30.0, 5, "x", None)))
-    assert propose_objective([told]).name == "decode_tps" and propose_objective([told, logged]).name == "log_tps"
-    names = [one.name for one in available_objectives([loaded, starts(1.0, name="b", log=logged)])]
+    actual_arm, logged = arm(run("a", load([]))), arm(run("b", log=LogSpeed(30.0, 5, "x", None)))
+    assert (
+        propose_objective([actual_arm]).name == "decode_tps"
+        and propose_objective([actual_arm, logged]).name == "log_tps"
+    )
+    names = [
+        available_objective.name
+        for available_objective in available_objectives([loaded, starts(1.0, name="b", log=logged)])
+    ]
     assert names[0] == "decode_tps" and "log_tps" not in names
-    assert [one.name for one in available_objectives([starts(1.0, log=logged)])][-1] == "log_tps"
-    assert [one.name for one in available_objectives([bare])] == ["startup_s"]
-    assert [one.name for one in available_objectives([arm(run("b", log=logged))])] == ["startup_s", "log_tps"]
+    assert [available_objective.name for available_objective in available_objectives([starts(1.0, log=logged)])][
+        -1
+    ] == "log_tps"
+    assert [available_objective.name for available_objective in available_objectives([bare])] == ["startup_s"]
+    assert [available_objective.name for available_objective in available_objectives([arm(run("b", log=logged))])] == [
+        "startup_s",
+        "log_tps",
+    ]
     (answer,) = compare_arms([starts(1.0), starts(1.1, name="b")])
     assert answer.pair.objective.name == "decode_tps"
 
@@ -220,9 +250,9 @@ def test_objectives_have_names() -> None:
     assert parse_objective("ttft_ms@1").title == "time to first token, one at a time"
     assert parse_objective("decode_tps").title == "stream speed"
     for wrong in ("", "fast", "decode_tps@1", "output_tps", "output_tps@x", "output_tps@12345", "@", "x" * 50):
-        with pytest.raises(UnknownObjectiveError) as told:
+        with pytest.raises(UnknownObjectiveError) as error:
             parse_objective(wrong)
-        assert str(told.value) == (
+        assert str(error.value) == (
             f"There is no objective {wrong[:40]!r}. Choose one of decode_tps, output_tps@N, prompt_tps@N, "
             "request_tps@N, ttft_ms@N, tpot_ms@N, e2e_ms@N, ttft_p95_ms@N, tpot_p95_ms@N, e2e_p95_ms@N, work_s@N, "
             "turn_s, deep_ttft_ms, session_j, session_cost, solved_per_hour, startup_s, tokens_per_j, log_tps; "
@@ -237,17 +267,17 @@ def test_hostile_names_are_only_text() -> None:
     served = replace(starts(1.0).runs[0].served, model=HOSTILE, engine=HOSTILE, settings={HOSTILE: HOSTILE})
     odd = [replace(r, prompt_class=HOSTILE) for r in TWO_CLASSES]
     b = starts(1.2, 1.21, name="b", requests=odd, served=served)
-    b = replace(b, runs=tuple(replace(one, name=HOSTILE) for one in b.runs))
-    found = compared(starts(1.0, 1.01), b)
-    assert RowCode.MODEL in [row.code for row in found.refused]
+    b = replace(b, runs=tuple(replace(run, name=HOSTILE) for run in b.runs))
+    comparison = compared(starts(1.0, 1.01), b)
+    assert RowCode.MODEL in [row.code for row in comparison.refused]
     assert HOSTILE in compared(b, b).classes[0].ratio.name
 
 
 def test_repeated_loads_are_one_replicate() -> None:
     twice = arm(*(run(f"a{n}", load(TWO_CLASSES), load(faster(TWO_CLASSES, 1.21))) for n in range(2)))
-    found = compared(twice, starts(2.2, 2.21, name="b"))
-    assert found.judgement is not None and found.judgement.replicates == (2, 2) and found.is_ranked
-    assert found.replicates[0][0].value == pytest.approx(11.0)
+    comparison = compared(twice, starts(2.2, 2.21, name="b"))
+    assert comparison.judgement is not None and comparison.judgement.replicates == (2, 2) and comparison.is_ranked
+    assert comparison.replicates[0][0].value == pytest.approx(11.0)
 
 
 def test_disturbance_of_one_start_is_noticed() -> None:
@@ -259,9 +289,9 @@ def test_disturbance_of_one_start_is_noticed() -> None:
 
 
 def test_unlike_repeat_counts_claim_no_excess() -> None:
-    found = compared(starts(1.0, 1.3), starts(*[1.2 + n / 100 for n in range(6)], name="b"))
-    assert found.judgement is not None and found.judgement.answer is VerdictAnswer.UNKNOWN
-    assert found.judgement.replicates == (2, 6)
+    comparison = compared(starts(1.0, 1.3), starts(*[1.2 + n / 100 for n in range(6)], name="b"))
+    assert comparison.judgement is not None and comparison.judgement.answer is VerdictAnswer.UNKNOWN
+    assert comparison.judgement.replicates == (2, 6)
 
 
 def test_runs_without_ids_of_loads_are_compared() -> None:
@@ -271,7 +301,11 @@ def test_runs_without_ids_of_loads_are_compared() -> None:
         bare = [replace(r, load_id=None, segment=None, chunk_us=None) for r in faster(TWO_CLASSES, speed)]
         return replace(run(name, replace(load(bare), load_id=None, plan=None, phases=())), workload="w")
 
-    found = compared(arm(old("a0", 1.0), old("a1", 1.01)), arm(old("b0", 1.5), old("b1", 1.51)))
-    assert found.is_ranked and found.judgement is not None and found.judgement.answer is VerdictAnswer.BETTER
-    row = next(row for row in found.rows if row.code is RowCode.WORKLOAD)
+    comparison = compared(arm(old("a0", 1.0), old("a1", 1.01)), arm(old("b0", 1.5), old("b1", 1.51)))
+    assert (
+        comparison.is_ranked
+        and comparison.judgement is not None
+        and comparison.judgement.answer is VerdictAnswer.BETTER
+    )
+    row = next(row for row in comparison.rows if row.code is RowCode.WORKLOAD)
     assert row.status is RowStatus.UNKNOWN, "with which parameters is not known"

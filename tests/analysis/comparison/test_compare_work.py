@@ -19,8 +19,8 @@ def work(tokens: int, seconds: float, name: str, count: int = 2) -> Arm:
 
 
 def test_work_time_takes_equal_length_answers() -> None:
-    found = compared(work(10, 20.0, "a"), work(10, 5.0, "b"), "work_s@1")
-    assert found.judgement is not None and found.judgement.ratio == pytest.approx(0.5)
+    comparison = compared(work(10, 20.0, "a"), work(10, 5.0, "b"), "work_s@1")
+    assert comparison.judgement is not None and comparison.judgement.ratio == pytest.approx(0.5)
     unlike = compared(work(10, 20.0, "a"), work(11, 5.0, "b"), "work_s@1")
     assert unlike.judgement is None and unlike.no_value == Reason(Code.TOKENS_DIFFER)
     fewer = compared(work(10, 20.0, "a"), work(10, 5.0, "b", count=1), "work_s@1")
@@ -29,14 +29,14 @@ def test_work_time_takes_equal_length_answers() -> None:
 
 def test_work_with_a_failed_request_is_omitted() -> None:
     bad = load([request(0), request(1, error_kind="http")])
-    found = compared(arm(run("a", bad)), arm(run("b", bad)), "work_s@1")
-    assert found.no_value == Reason(Code.TOKENS_DIFFER)
+    comparison = compared(arm(run("a", bad)), arm(run("b", bad)), "work_s@1")
+    assert comparison.no_value == Reason(Code.TOKENS_DIFFER)
 
 
 def test_work_of_one_concurrency_is_independent() -> None:
-    def both(tokens: int) -> Arm:
-        asked = [*streams(2), *(replace(r, phase_index=2, completion_tokens=tokens) for r in streams(1, 2))]
-        return arm(run(f"t{tokens}", load(asked)))
+    def arm_of_length(tokens: int) -> Arm:
+        requested_streams = [*streams(2), *(replace(r, phase_index=2, completion_tokens=tokens) for r in streams(1, 2))]
+        return arm(run(f"t{tokens}", load(requested_streams)))
 
-    assert compared(both(10), both(11), "work_s@1").judgement is not None
-    assert compared(both(10), both(11), "work_s@2").judgement is None
+    assert compared(arm_of_length(10), arm_of_length(11), "work_s@1").judgement is not None
+    assert compared(arm_of_length(10), arm_of_length(11), "work_s@2").judgement is None

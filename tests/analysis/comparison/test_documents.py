@@ -19,15 +19,15 @@ DOCS = Path(__file__).parents[3] / "docs"
 COMPARABILITY = (DOCS / "answers" / "comparability.md").read_text()
 STATISTICS = (DOCS / "answers" / "statistics.md").read_text()
 ROW = re.compile(r"^\| (?P<title>[^|`]+) `(?P<code>\w+)` \|(?P<rest>.*)$", re.MULTILINE)
-ROWS = {found["code"]: found for found in ROW.finditer(COMPARABILITY)}
+ROWS = {match["code"]: match for match in ROW.finditer(COMPARABILITY)}
 
 
 def test_guard_rows_documented_by_title_and_code() -> None:
-    assert [(code, found["title"]) for code, found in ROWS.items()] == [(c.value, TITLES[c]) for c in RowCode]
+    assert [(code, row["title"]) for code, row in ROWS.items()] == [(c.value, TITLES[c]) for c in RowCode]
 
 
 def test_declarable_rows_are_documented() -> None:
-    assert {code for code, found in ROWS.items() if "may be declared" in found["rest"]} == {
+    assert {code for code, row in ROWS.items() if "may be declared" in row["rest"]} == {
         code.value for code in DECLARABLE
     }
 
@@ -64,22 +64,22 @@ def test_thresholds_are_those_of_the_code(code: RowCode, words: Sequence[str]) -
 
 def test_each_answer_is_documented() -> None:
     table = STATISTICS.partition("## Answers")[2].partition("## ")[0]
-    told = {word for row in re.findall(r"^\| ([a-z ,]+) \|", table, re.MULTILINE) for word in row.split(", ")}
-    assert told - {"answer"} == {answer.value.replace("_", " ") for answer in VerdictAnswer}
+    words = {word for row in re.findall(r"^\| ([a-z ,]+) \|", table, re.MULTILINE) for word in row.split(", ")}
+    assert words - {"answer"} == {answer.value.replace("_", " ") for answer in VerdictAnswer}
 
 
 def test_documented_statistics_match_the_code() -> None:
-    said = " ".join(STATISTICS.split())
-    assert f"{100 * MARGIN:.0f} % unless another is set" in said
-    assert f"{FEWEST_EARLIER_DF} degrees of freedom or more" in said
-    assert (LOW_CHANCE, HIGH_CHANCE) == (1 / 5, 4 / 5) and "one in five draws" in said and "four in five" in said
-    assert f"Numbers beyond {MAX_REPEATS:,} are not given" in said
+    text = " ".join(STATISTICS.split())
+    assert f"{100 * MARGIN:.0f} % unless another is set" in text
+    assert f"{FEWEST_EARLIER_DF} degrees of freedom or more" in text
+    assert (LOW_CHANCE, HIGH_CHANCE) == (1 / 5, 4 / 5) and "one in five draws" in text and "four in five" in text
+    assert f"Numbers beyond {MAX_REPEATS:,} are not given" in text
 
 
 def test_starvation_thresholds_match_the_code() -> None:
-    said = (DOCS / "answers" / "starvation.md").read_text()
+    text = (DOCS / "answers" / "starvation.md").read_text()
     for name, most in conditions.UNLIKE.items():
-        assert f"| `{name}` | more than {most:.2f} apart | above {conditions.HIGH[name]:.2f} |" in said
-    assert f"more than {conditions.UNLIKE_RAN} times apart" in said.replace("is more than", "more than")
-    assert f"more than {conditions.MAX_OTHER_CORES} cores" in said
-    assert f"above {100 * machine.NOTED_LATE:.0f} % it is noted, above {100 * machine.MOST_LATE:.0f} %" in said
+        assert f"| `{name}` | more than {most:.2f} apart | above {conditions.HIGH[name]:.2f} |" in text
+    assert f"more than {conditions.UNLIKE_RAN} times apart" in text.replace("is more than", "more than")
+    assert f"more than {conditions.MAX_OTHER_CORES} cores" in text
+    assert f"above {100 * machine.NOTED_LATE:.0f} % it is noted, above {100 * machine.MOST_LATE:.0f} %" in text

@@ -41,14 +41,14 @@ STEADY = (10.0, 10.05, 9.95)
     ],
 )
 def test_each_answer_has_its_sentence(other: tuple[float, ...], said: str) -> None:
-    found = answer(arm("A", *STEADY), arm("B", *other))
-    assert answer_sentence(found, {}).startswith(said), answer_sentence(found, {})
-    told = detail(found)
-    assert told and f"{len(other)} start" in told
+    actual_answer = answer(arm("A", *STEADY), arm("B", *other))
+    assert answer_sentence(actual_answer, {}).startswith(said), answer_sentence(actual_answer, {})
+    actual_detail = detail(actual_answer)
+    assert actual_detail and f"{len(other)} start" in actual_detail
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("values", "said"),
     [
         ([(5.0, 5.02, 4.98)], "B 0.50× A in time to ready"),
         ([(20.0, 20.1, 19.9)], "B 2.00× A in time to ready"),
@@ -62,9 +62,9 @@ def test_each_answer_has_its_sentence(other: tuple[float, ...], said: str) -> No
         ([], "compare them"),
     ],
 )
-def test_a_link_to_the_comparison_says_its_answer(others: list[tuple[float, ...]], said: str) -> None:
-    arms = [arm("A", *STEADY), *(arm(name, *each) for name, each in zip("BCDE", others, strict=False))]
-    assert short_answer(compare_arms(arms, parse_objective("startup_s")) if others else []) == said
+def test_a_link_to_the_comparison_says_its_answer(values: list[tuple[float, ...]], said: str) -> None:
+    arms = [arm("A", *STEADY), *(arm(name, *value) for name, value in zip("BCDE", values, strict=False))]
+    assert short_answer(compare_arms(arms, parse_objective("startup_s")) if values else []) == said
 
 
 @pytest.mark.parametrize("objective", ["prompt_tps@1", "request_tps@1"])
@@ -82,18 +82,18 @@ def test_only_output_speeds_are_called_fast(objective: str) -> None:
 def test_a_link_to_what_is_not_ranked_says_so() -> None:
     nothing = RunFacts("C-0", "C", SERVED)
     assert short_answer([answer(arm("A", *STEADY), Arm(arm_key(nothing), (nothing,)))]) == "compare them"
-    other = RunFacts("B-0", "B", replace(SERVED, model="org/other"), startup_s=5.0)
-    refused = answer(arm("A", *STEADY), Arm(arm_key(other), (other,)))
+    other_facts = RunFacts("B-0", "B", replace(SERVED, model="org/other"), startup_s=5.0)
+    refused = answer(arm("A", *STEADY), Arm(arm_key(other_facts), (other_facts,)))
     assert refused.refused and short_answer([refused]) == "B is not ranked against A"
 
 
 def test_missing_value_states_its_reason() -> None:
     nothing = RunFacts("C-0", "C", SERVED)
-    found = answer(arm("A", *STEADY), Arm(arm_key(nothing), (nothing,)))
-    assert answer_sentence(found, {}) == (
+    actual_answer = answer(arm("A", *STEADY), Arm(arm_key(nothing), (nothing,)))
+    assert answer_sentence(actual_answer, {}) == (
         "C cannot be compared with A: Pitwall did not start this server, or it never became ready."
     )
-    assert detail(found) is None
+    assert detail(actual_answer) is None
 
 
 def test_equally_looping_arms_rank_useful_speed() -> None:
@@ -106,9 +106,11 @@ def test_equally_looping_arms_rank_useful_speed() -> None:
         )
 
     alike = answer(looping(0.5, 1.0), looping(0.52, 2.0), "decode_tps")
-    said = answer_sentence(alike, {})
-    assert alike.is_ranked and " is 2.00× as fast as " in said
-    assert said.endswith("50 % and 52 % of the text is looping; useful 5.00 and 9.60 tok/s."), said
+    actual_answer_sentence = answer_sentence(alike, {})
+    assert alike.is_ranked and " is 2.00× as fast as " in actual_answer_sentence
+    assert actual_answer_sentence.endswith("50 % and 52 % of the text is looping; useful 5.00 and 9.60 tok/s."), (
+        actual_answer_sentence
+    )
     past = answer(
         looping(0.5, 1.0, sampling={"ignore_eos": True}), looping(0.5, 2.0, sampling={"ignore_eos": True}), "decode_tps"
     )

@@ -22,15 +22,17 @@ WORDS = (
 )
 
 
-def waited(*shares: float | None, others: float | None = 1.0) -> list[Conditions]:
-    return [Conditions("r", starvation_ratio=share, other_cores=others) for share in shares]
+def waited(*shares: float | None, value: float | None = 1.0) -> list[Conditions]:
+    return [Conditions("r", starvation_ratio=share, other_cores=value) for share in shares]
 
 
-def start(share: float | None, others: float | None = 1.0) -> RunFacts:
-    return replace(run("r", load(streams(1))), conditions=tuple(waited(share, others=others)))
+def start(share: float | None, value: float | None = 1.0) -> RunFacts:
+    return replace(run("r", load(streams(1))), conditions=tuple(waited(share, value=value)))
 
 
-def found(a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decode_tps", is_claimed: bool = True) -> Any:
+def starvation_row(
+    a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decode_tps", is_claimed: bool = True
+) -> Any:
     return CHECKS[RowCode.STARVATION](pair_of([a], [b], objective, ratio=ratio, is_claimed=is_claimed))
 
 
@@ -38,7 +40,7 @@ def found(a: RunFacts, b: RunFacts, ratio: float | None, objective: str = "decod
     ("times", "expected"), [(1.05, True), (1 / 0.9, True), (1 / 0.9**2 - 1e-9, True), (1 / 0.9**2 + 1e-9, False)]
 )
 def test_waits_explain_half_of_a_difference(times: float, expected: bool) -> None:
-    refused = found(start(0.1), start(0.0), times)
+    refused = starvation_row(start(0.1), start(0.0), times)
     assert (refused.status is RowStatus.MATTERS) is expected
 
 
@@ -53,8 +55,8 @@ def test_effect_of_waits_is_that_of_the_means() -> None:
 
 
 def test_mutually_waiting_threads_are_no_cause() -> None:
-    assert wait_effect(waited(0.1, others=0.3), waited(0.0, others=0.3)) is None
-    assert wait_effect(waited(0.1, others=None), waited(0.0, others=0.3)), "others perhaps worked"
+    assert wait_effect(waited(0.1, value=0.3), waited(0.0, value=0.3)) is None
+    assert wait_effect(waited(0.1, value=None), waited(0.0, value=0.3)), "others perhaps worked"
 
 
 def test_waits_count_as_a_share_of_the_time() -> None:
@@ -72,35 +74,35 @@ def test_waits_count_as_a_share_of_the_time() -> None:
 
 
 def test_only_wait_prone_claims_are_refused() -> None:
-    calm, held = start(0.0), start(0.1)
-    refused = found(calm, held, 0.95)
+    calm, facts = start(0.0), start(0.1)
+    refused = starvation_row(calm, facts, 0.95)
     assert refused.status is RowStatus.MATTERS and row_text(refused, {}) == WORDS
-    assert found(held, calm, 1.05).status is RowStatus.MATTERS
-    assert found(calm, held, 1.05, "ttft_ms@1").status is RowStatus.MATTERS, "a longer time is a slower arm"
-    assert found(calm, held, 1.05).status is RowStatus.SAME, "the faster arm waited"
-    assert found(calm, held, 0.5).status is RowStatus.SAME, "far more than waits could make"
-    assert found(calm, held, 0.95, is_claimed=False).status is RowStatus.SAME
-    assert found(calm, held, None).status is RowStatus.SAME
-    assert found(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
+    assert starvation_row(facts, calm, 1.05).status is RowStatus.MATTERS
+    assert starvation_row(calm, facts, 1.05, "ttft_ms@1").status is RowStatus.MATTERS, "a longer time is a slower arm"
+    assert starvation_row(calm, facts, 1.05).status is RowStatus.SAME, "the faster arm waited"
+    assert starvation_row(calm, facts, 0.5).status is RowStatus.SAME, "far more than waits could make"
+    assert starvation_row(calm, facts, 0.95, is_claimed=False).status is RowStatus.SAME
+    assert starvation_row(calm, facts, None).status is RowStatus.SAME
+    assert starvation_row(start(0.0), start(0.3), 0.95).values.get("may_explain") is None, "unlike by themselves"
 
 
 def test_start_is_judged_by_its_own_waits() -> None:
     """What it waited under its load is not asked, and of a start that nobody saw nothing is known."""
-    calm, held = (
+    calm, facts = (
         replace(start(other), startup_conditions=tuple(waited(own))) for own, other in ((0.0, 0.3), (0.1, 0.0))
     )
-    assert found(calm, held, 1.05, "startup_s").status is RowStatus.MATTERS
-    assert found(calm, held, 0.95, "startup_s").status is RowStatus.SAME, "the slower one waited for nothing"
-    assert found(start(0.0), start(0.3), 1.05, "startup_s").status is RowStatus.UNKNOWN
+    assert starvation_row(calm, facts, 1.05, "startup_s").status is RowStatus.MATTERS
+    assert starvation_row(calm, facts, 0.95, "startup_s").status is RowStatus.SAME, "the slower one waited for nothing"
+    assert starvation_row(start(0.0), start(0.3), 1.05, "startup_s").status is RowStatus.UNKNOWN
 
 
 def test_two_arms_with_the_values_of_their_starts() -> None:
     sides = (arm(start(0.0)), arm(start(0.1)))
-    told = pair_by(sides, Objective(ObjectiveKind.DECODE_TPS), ([100.0, 101.0, 100.5], [95.0, 95.5, 96.0]), 0.02)
-    assert told.is_claimed and told.ratio == pytest.approx(0.9502, abs=1e-3)
+    pair = pair_by(sides, Objective(ObjectiveKind.DECODE_TPS), ([100.0, 101.0, 100.5], [95.0, 95.5, 96.0]), 0.02)
+    assert pair.is_claimed and pair.ratio == pytest.approx(0.9502, abs=1e-3)
     assert not pair_by(sides, Objective(ObjectiveKind.DECODE_TPS), ([100.0, 101.0], [95.0, 105.5])).is_claimed
-    assert told.arms == sides and len(told.keys) == 1 and not told.declared
-    assert not told.is_contender_faster
+    assert pair.arms == sides and len(pair.keys) == 1 and not pair.declared
+    assert not pair.is_contender_faster
     close = ([100.0, 100.1, 100.2], [97.0, 97.1, 97.2])
     assert pair_by(sides, Objective(ObjectiveKind.DECODE_TPS), close, 0.02).is_claimed
     assert not pair_by(sides, Objective(ObjectiveKind.DECODE_TPS), close, 0.10).is_claimed, (

@@ -25,7 +25,7 @@ POINTS = [point("slow", 10, 100), point("middle", 20, 80), point("inside", 15, 7
 
 
 def names(points: list[FrontierPoint]) -> list[str]:
-    return [one.arm_id for one in points]
+    return [point.arm_id for point in points]
 
 
 def test_what_another_beats_in_both_is_not_on_it() -> None:
@@ -52,15 +52,19 @@ def test_point_needs_both_values_ranked() -> None:
     a, b, c, d = (RankCandidate(name, (10.0, 11.0)) for name in "abcd")
     cost = ranking(Viewpoint.COST, a, b, replace(c, label="imported"), replace(d, values=()))
     speed = ranking(Viewpoint.TYPICAL, a, b, c, d, refused=("b",))
-    found = {one.arm_id: one for one in points_of(cost, speed)}
-    assert {name: one.is_comparable for name, one in found.items()} == {"a": True, "b": False, "c": False}
-    assert found["c"].note == "imported"
+    points_by_arm_id = {point.arm_id: point for point in points_of(cost, speed)}
+    assert {name: value.is_comparable for name, value in points_by_arm_id.items()} == {
+        "a": True,
+        "b": False,
+        "c": False,
+    }
+    assert points_by_arm_id["c"].note == "imported"
 
 
 def test_unrankable_runs_have_no_comparable_point() -> None:
     a, b = (RankCandidate(name, (10.0, 11.0)) for name in "ab")
     refused = replace(ranking(Viewpoint.COST, a, b, refused=("b",)), outcome=RankingOutcome.NOT_RANKED)
-    assert not any(one.is_comparable for one in points_of(refused, ranking(Viewpoint.TYPICAL, a, b)))
+    assert not any(point.is_comparable for point in points_of(refused, ranking(Viewpoint.TYPICAL, a, b)))
 
 
 def test_the_interval_of_a_mean_is_that_of_scipy() -> None:
@@ -74,7 +78,7 @@ def test_stored_loads_plot_user_against_gpu(runs: list[Run], report: Report) -> 
     data = report(runs)
     first = plots(data.rankings, data.curve)[0]
     assert first.title == "Speed per GPU against speed per user"
-    assert {one.note for one in first.points} == {"2 at once", "4 at once", "8 at once"}
+    assert {point.note for point in first.points} == {"2 at once", "4 at once", "8 at once"}
     assert len(first.points) == 6 and first.best
-    alone = [one for one in first.points if one.note == "8 at once"]
+    alone = [point for point in first.points if point.note == "8 at once"]
     assert alone[0].y > alone[0].x, "eight together give more than one of them sees"

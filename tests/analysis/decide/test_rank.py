@@ -1,4 +1,4 @@
-"""Who is best from a viewpoint: worked by hand, and over many trials of equal arms."""
+"""The best arm from a viewpoint: computed by hand, and over many trials of equal arms."""
 
 from __future__ import annotations
 
@@ -33,19 +33,23 @@ def of(
 
 
 def test_the_best_its_runner_up_and_the_margin() -> None:
-    found = of(RankCandidate("a", A), RankCandidate("b", B))
-    assert (found.outcome, found.best, found.runner_up) == (RankingOutcome.BEST, "b", "a")
-    assert found.ratio == pytest.approx(1.3, rel=1e-3) and found.interval and found.interval[0] > 1.2
+    ranking = of(RankCandidate("a", A), RankCandidate("b", B))
+    assert (ranking.outcome, ranking.best, ranking.runner_up) == (RankingOutcome.BEST, "b", "a")
+    assert ranking.ratio == pytest.approx(1.3, rel=1e-3) and ranking.interval and ranking.interval[0] > 1.2
 
 
 def test_intervals_hold_for_all_pairs_together() -> None:
-    found = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C))
-    assert found.interval == pytest.approx(judge(B, C, comparisons=3).interval)
+    ranking = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C))
+    assert ranking.interval == pytest.approx(judge(B, C, comparisons=3).interval)
 
 
 def test_lower_is_better_where_it_is() -> None:
-    found = of(RankCandidate("a", A), RankCandidate("b", B), view=VIEWS[Viewpoint.TTFT])
-    assert (found.outcome, found.best, found.ratio) == (RankingOutcome.BEST, "a", pytest.approx(1 / 1.3, rel=1e-3))
+    ranking = of(RankCandidate("a", A), RankCandidate("b", B), view=VIEWS[Viewpoint.TTFT])
+    assert (ranking.outcome, ranking.best, ranking.ratio) == (
+        RankingOutcome.BEST,
+        "a",
+        pytest.approx(1 / 1.3, rel=1e-3),
+    )
 
 
 def test_equal_zeros_tie_and_more_beats_zero() -> None:
@@ -57,8 +61,8 @@ def test_equal_zeros_tie_and_more_beats_zero() -> None:
 
 
 def test_arms_that_are_not_told_apart_tie() -> None:
-    found = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C))
-    assert (found.outcome, found.best, found.tied) == (RankingOutcome.TIE, "c", ("b",))
+    ranking = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C))
+    assert (ranking.outcome, ranking.best, ranking.tied) == (RankingOutcome.TIE, "c", ("b",))
 
 
 def test_one_start_each_shows_nothing() -> None:
@@ -66,14 +70,14 @@ def test_one_start_each_shows_nothing() -> None:
 
 
 def test_watched_and_imported_runs_are_not_ranked() -> None:
-    found = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("log", (900.0,), label="imported"))
-    assert (found.best, found.outcome) == ("b", RankingOutcome.BEST) and len(found.candidates) == 3
+    ranking = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("log", (900.0,), label="imported"))
+    assert (ranking.best, ranking.outcome) == ("b", RankingOutcome.BEST) and len(ranking.candidates) == 3
 
 
 def test_guard_refusal_prevents_rank_with_reason() -> None:
     row = GuardRow(RowCode.MODEL, RowStatus.MATTERS)
-    found = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C), refused={("a", "c"): [row]})
-    assert (found.best, found.outcome, found.refused) == ("b", RankingOutcome.BEST, (("c", (row,)),))
+    ranking = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C), refused={("a", "c"): [row]})
+    assert (ranking.best, ranking.outcome, ranking.refused) == ("b", RankingOutcome.BEST, (("c", (row,)),))
     late = of(RankCandidate("a", A), RankCandidate("b", B), RankCandidate("c", C), refused={("b", "c"): [row]})
     assert (late.best, late.refused) == ("c", (("b", (row,)),)), "held against the best as well"
     nobody = of(RankCandidate("a", A), RankCandidate("b", B), refused={("a", "b"): [row]})
@@ -108,25 +112,25 @@ def test_quality_differs_by_item_intervals() -> None:
     view = VIEWS[Viewpoint.QUALITY]
     noise = of(quality_of("turbo", 144, 198), quality_of("base", 150, 198), view=view)
     assert (noise.outcome, noise.tied) == (RankingOutcome.UNDECIDED, ("turbo",)), "nothing shows that they are equal"
-    told = of(quality_of("turbo", 10098, 12032), quality_of("base", 10257, 12032), view=view)
-    assert (told.outcome, told.best) == (RankingOutcome.BEST, "base")
+    ranking = of(quality_of("turbo", 10098, 12032), quality_of("base", 10257, 12032), view=view)
+    assert (ranking.outcome, ranking.best) == (RankingOutcome.BEST, "base")
 
 
 @pytest.mark.parametrize(
-    ("lost", "won", "outcome"),
+    ("number", "won", "outcome"),
     [(82, 13, RankingOutcome.BEST), (20, 15, RankingOutcome.TIE), (700, 650, RankingOutcome.UNDECIDED)],
 )
-def test_quality_is_tested_on_shared_items(lost: int, won: int, outcome: RankingOutcome) -> None:
+def test_quality_is_tested_on_shared_items(number: int, won: int, outcome: RankingOutcome) -> None:
     """Of 3,000 items. Wilson's intervals overlap in each case."""
-    both, items = 1500, PairedItems(1500, lost, won, 1500 - lost - won)
-    arms = (quality_of("a", both + lost, 3000), quality_of("b", both + won, 3000))
+    both, items = 1500, PairedItems(1500, number, won, 1500 - number - won)
+    arms = (quality_of("a", both + number, 3000), quality_of("b", both + won, 3000))
 
     def pairs_of(first: str, second: str) -> PairedItems:
         return items if first == "a" else PairedItems(items.both, items.won, items.lost, items.neither)
 
     found = rank(Viewpoint.QUALITY, VIEWS[Viewpoint.QUALITY], arms, lambda a, b: (), MARGIN, pairs_of)
     assert (found.outcome, found.best) == (outcome, "a")
-    assert found.difference and found.difference.points == pytest.approx((lost - won) / 30)
+    assert found.difference and found.difference.points == pytest.approx((number - won) / 30)
 
 
 def test_three_starts_need_a_large_ratio() -> None:
@@ -165,4 +169,4 @@ def test_equal_arms_have_no_best_in_95_of_100(arms: int) -> None:
         for _ in range(count)
     ]
     limit = 0.05 + 2 * (0.05 * 0.95 / count) ** 0.5
-    assert sum(one.outcome is RankingOutcome.BEST for one in trials) / count <= limit
+    assert sum(trial.outcome is RankingOutcome.BEST for trial in trials) / count <= limit

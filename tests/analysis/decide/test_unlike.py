@@ -1,4 +1,4 @@
-"""What the compared loads do not share is ranked from no viewpoint and marked in no table. By hand, without a store."""
+"""Metrics that the compared loads do not share are neither ranked nor marked. By hand, without a store."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def compared(arms: Sequence[Arm], objective: str) -> ComparisonReport:
 
 
 def ranked(store: Store, report: ComparisonReport, reports: dict[str, RunReport]) -> dict[Viewpoint, Ranking]:
-    facts = {one.run_id: one for arm in report.arms for one in arm.runs}
-    physics = {run_id: physics_of(store, one, facts[run_id], Prices()) for run_id, one in reports.items()}
-    return {one.viewpoint: one for one in rankings(ViewpointInputs(report, reports, physics, {}))}
+    facts = {run.run_id: run for arm in report.arms for run in arm.runs}
+    physics = {run_id: physics_of(store, report, facts[run_id], Prices()) for run_id, report in reports.items()}
+    return {ranking.viewpoint: ranking for ranking in rankings(ViewpointInputs(report, reports, physics, {}))}
 
 
 OF_WINDOWS = (Viewpoint.PEAK_P99, Viewpoint.PEAK_MAXIMUM, Viewpoint.TYPICAL, Viewpoint.FLOOR)
@@ -90,18 +90,19 @@ def test_log_windows_not_compared_with_counters(store: Store) -> None:
     report = compared(arms, "decode_tps")
     assert report.answers[0].is_ranked
     counted = {
-        one.run_id: report_of(one.run_id, windows_at(100.0 * j)) for one, j in zip(starts("a"), JITTER, strict=True)
+        start.run_id: report_of(start.run_id, windows_at(100.0 * j))
+        for start, j in zip(starts("a"), JITTER, strict=True)
     }
-    for its, is_ranked in (
+    for windows, is_ranked in (
         (windows_at(90.0, "sglang.counter"), True),
         (windows_at(90.0, LOGGED, 10.0), False),
         (windows_at(90.0, COUNTED, 10.0), False),
     ):
-        others = {one.run_id: report_of(one.run_id, its) for one in starts("b")}
-        found = ranked(store, report, counted | others)
+        reports_by_run_id = {start.run_id: report_of(start.run_id, windows) for start in starts("b")}
+        found = ranked(store, report, counted | reports_by_run_id)
         for viewpoint in OF_WINDOWS:
             rows = [row.code for _, refused in found[viewpoint].refused for row in refused]
-            assert rows == ([] if is_ranked else [RowCode.DEFINITION]), (viewpoint, its[0])
+            assert rows == ([] if is_ranked else [RowCode.DEFINITION]), (viewpoint, windows[0])
 
 
 def test_startup_objective_ranks_only_startup(store: Store) -> None:
@@ -109,9 +110,9 @@ def test_startup_objective_ranks_only_startup(store: Store) -> None:
     report = compared(arms, "startup_s")
     assert report.answers[0].is_ranked
     reports = {
-        one.run_id: report_of(one.run_id, windows_at(300.0 if one.run_id[0] == "b" else 100.0))
+        run.run_id: report_of(run.run_id, windows_at(300.0 if run.run_id[0] == "b" else 100.0))
         for arm in arms
-        for one in arm.runs
+        for run in arm.runs
     }
     found = ranked(store, report, reports)
     assert found[Viewpoint.STARTUP].outcome is not RankingOutcome.NOT_RANKED
@@ -130,21 +131,21 @@ def test_number_marked_only_between_alike_arms() -> None:
 
 
 def test_concurrent_extra_load_is_in_no_speed() -> None:
-    whole = report_of("a0", [window(2.0 * n, 100.0 if n < 6 else 800.0) for n in range(1, 12)], Acceptance(3.0, 0.5))
-    other = Span("a0", T0 + timedelta(seconds=11), T0 + timedelta(seconds=30))
-    cut = without_loads(whole, [other])
-    assert (whole.summary.alone.typical_tps, cut.summary.alone.typical_tps) == (800.0, 100.0)
-    assert [one.since_ready_s for one in cut.windows] == [2.0, 4.0, 6.0, 8.0, 10.0]
+    report = report_of("a0", [window(2.0 * n, 100.0 if n < 6 else 800.0) for n in range(1, 12)], Acceptance(3.0, 0.5))
+    other_span = Span("a0", T0 + timedelta(seconds=11), T0 + timedelta(seconds=30))
+    cut = without_loads(report, [other_span])
+    assert (report.summary.alone.typical_tps, cut.summary.alone.typical_tps) == (800.0, 100.0)
+    assert [window.since_ready_s for window in cut.windows] == [2.0, 4.0, 6.0, 8.0, 10.0]
     assert cut.acceptance.length is None, "of the whole run it was known, of this part it is not"
-    assert without_loads(whole, []) is whole
+    assert without_loads(report, []) is report
 
 
 def test_comparison_lists_excluded_loads(store: Store) -> None:
     rng, engine = np.random.default_rng(5), IdealEngine(0.02, start_sd=0.005)
     plain = repeats(engine, "five-prompts", 2, rng, token_scale=0.1)
     busy = [
-        on_one_start(one, more)
-        for one, more in zip(
+        on_one_start(repeat, more)
+        for repeat, more in zip(
             repeats(engine, "five-prompts", 2, rng, token_scale=0.1),
             repeats(engine, "ladder", 2, rng, tokens=48, repeats=2),
             strict=True,
@@ -155,8 +156,8 @@ def test_comparison_lists_excluded_loads(store: Store) -> None:
     left_out = {run_id: len(spans) for run_id, spans in report.other_loads.items()}
     assert left_out == {one.run_id: int(one in busy) for one in (*plain, *busy)}
     (span,) = report.other_loads[busy[0].run_id]
-    asked = [one.sent_at for one in busy[0].loads[1].requests]
-    assert span.began_at == min(asked) and span.ended_at > max(asked)
+    sent_ats = [request.sent_at for request in busy[0].loads[1].requests]
+    assert span.began_at == min(sent_ats) and span.ended_at > max(sent_ats)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +168,6 @@ def test_bandwidth_share_is_not_one_when_unknown(
 ) -> None:
     report = report_of("a0", windows_at(100.0))
     report = replace(report, summary=replace(report.summary, concurrency=concurrency, speeds=()))
-    found = physics_of(store, report, replace(starts("a")[0], speculates=speculates), Prices())
-    assert found.share.value is None and found.share.reason
-    assert set(missing) <= set(found.share.reason.values["inputs"])
+    physics = physics_of(store, report, replace(starts("a")[0], speculates=speculates), Prices())
+    assert physics.share.value is None and physics.share.reason
+    assert set(missing) <= set(physics.share.reason.values["inputs"])

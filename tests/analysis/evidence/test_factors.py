@@ -27,11 +27,11 @@ def of_stream(
     return stream_factors(load(two, marks), "Code", speculates, two)
 
 
-def of_load(one: LoadRecord, speculates: bool | None = None) -> SpeedFactors | Reason:
+def of_load(load: LoadRecord, speculates: bool | None = None) -> SpeedFactors | Reason:
     """The steady factors of two streams."""
-    steady = steady_output([r for r in one.measured if r.concurrency == 2], 2)
+    steady = steady_output([r for r in load.measured if r.concurrency == 2], 2)
     assert steady
-    return steady_factors(one, 2, speculates, steady)
+    return steady_factors(load, 2, speculates, steady)
 
 
 def of_phase(marks: Sequence[LoadCounters], speculates: bool | None = None) -> SpeedFactors | Reason:
@@ -191,13 +191,13 @@ def test_ranks_are_summed() -> None:
 
 
 def test_requests_in_two_segments_take_both() -> None:
-    asked = [request(0), request(1, 1.0, segment=2)]
+    responses = [request(0), request(1, 1.0, segment=2)]
     marks = [mark(0, 0.0), mark(1, 10.0), mark(2, 500.0), mark(3, 510.0)]
-    found = of_stream(marks, speculates=False, asked=asked)
+    found = of_stream(marks, speculates=False, asked=responses)
     assert isinstance(found, SpeedFactors)
     reset = [mark(0, 0.0), mark(1, 10.0), mark(2, 0.0), mark(3, 10.0)]
-    assert of_stream(reset, speculates=False, asked=asked) == found, "between segments a server may begin anew"
-    assert of_stream(marks[:3], speculates=False, asked=asked) == NO_COUNTERS
+    assert of_stream(reset, speculates=False, asked=responses) == found, "between segments a server may begin anew"
+    assert of_stream(marks[:3], speculates=False, asked=responses) == NO_COUNTERS
     nowhere = [request(0), request(1, 1.0, segment=None)]
     assert of_stream(marks, speculates=False, asked=nowhere) == NO_COUNTERS
 

@@ -23,54 +23,60 @@ from tests.analysis.comparison.hand_made import WARMED, load, mark, request, str
 from tests.analysis.comparison.ideal_engine import T0
 
 
-def told(
+def measurement_of(
     requests: list[RequestRecord], objective: str, speculates: bool | None = False, **fields: object
 ) -> Measurement:
     one = replace(load(requests), **fields)  # type: ignore[arg-type]
-    asked = parse_objective(objective)
-    return measure(one, asked, evidence_keys([one], asked), speculates)
+    requested_objective = parse_objective(objective)
+    return measure(one, requested_objective, evidence_keys([one], requested_objective), speculates)
 
 
 def test_decode_speed_is_geometric_class_mean() -> None:
     """9 tokens in 0.9 s, and 9 + 9 tokens in 0.9 + 3.6 s: 10 and 4 tok/s."""
     code = [request(0)]
     chat = [request(1, prompt_class="Q&A"), request(2, prompt_class="Q&A", decode_ms=3600.0)]
-    found = told([*code, *chat], "decode_tps")
-    assert found.values_by_class == pytest.approx({"Code": 10.0, "Q&A": 4.0})
-    assert found.value == pytest.approx(math.sqrt(40.0))
-    assert found.reason is None and found.factors is None and found.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
+    measurement = measurement_of([*code, *chat], "decode_tps")
+    assert measurement.values_by_class == pytest.approx({"Code": 10.0, "Q&A": 4.0})
+    assert measurement.value == pytest.approx(math.sqrt(40.0))
+    assert (
+        measurement.reason is None
+        and measurement.factors is None
+        and measurement.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
+    )
 
 
 def test_decode_speed_of_one_and_shared_streams() -> None:
     four = [replace(r, phase_index=2, decode_ms=90.0) for r in streams(1, 4)]
-    assert told([request(0), *four], "decode_tps").value == pytest.approx(10.0)
+    assert measurement_of([request(0), *four], "decode_tps").value == pytest.approx(10.0)
     failed = request(1, error_kind="http", decode_ms=90.0)
-    assert told([request(0), failed], "decode_tps").value == pytest.approx(10.0)
-    assert told(four, "decode_tps").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
+    assert measurement_of([request(0), failed], "decode_tps").value == pytest.approx(10.0)
+    assert measurement_of(four, "decode_tps").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
 
 
 def test_the_first_piece_may_hold_several_tokens() -> None:
-    found = told([request(0, extra={"first_chunk_tokens": 4})], "decode_tps")
-    assert found.value == pytest.approx(6 / 0.9)
+    measurement = measurement_of([request(0, extra={"first_chunk_tokens": 4})], "decode_tps")
+    assert measurement.value == pytest.approx(6 / 0.9)
     assert (
         decode_tokens(request(0, extra={})) == 9 and decode_tokens(request(0, extra={}, completion_tokens=None)) == -1
     )
 
 
 def test_one_token_has_no_decoding() -> None:
-    one = request(0, completion_tokens=1, decode_ms=900.0)
+    response = request(0, completion_tokens=1, decode_ms=900.0)
     assert has_decoding(request(0, completion_tokens=2))
-    assert is_whole(one) and not has_decoding(one)
-    assert told([one], "decode_tps").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
-    assert told([one, request(1)], "decode_tps").value == pytest.approx(10.0)
-    assert told([one], "tpot_ms@1").value is None and told([one], "ttft_ms@1").value == 100.0
+    assert is_whole(response) and not has_decoding(response)
+    assert measurement_of([response], "decode_tps").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
+    assert measurement_of([response, request(1)], "decode_tps").value == pytest.approx(10.0)
+    assert (
+        measurement_of([response], "tpot_ms@1").value is None and measurement_of([response], "ttft_ms@1").value == 100.0
+    )
 
 
 @pytest.mark.parametrize("name", ["ttft_ms", "total_ms", "completion_tokens"])
 @pytest.mark.parametrize("value", [None, 0, -1.0, math.nan, math.inf])
 def test_request_needs_positive_numbers(name: str, value: float | None) -> None:
     assert not is_whole(request(0, **{name: value}))
-    assert told([request(0, **{name: value})], "decode_tps").value is None
+    assert measurement_of([request(0, **{name: value})], "decode_tps").value is None
 
 
 @pytest.mark.parametrize("value", [None, 0.0, -1.0, math.nan, math.inf])
@@ -80,24 +86,24 @@ def test_a_time_of_decoding_is_positive(value: float | None) -> None:
 
 def test_stream_factors_multiply_to_its_speed() -> None:
     """Two classes, each its segment: 9 decode tokens in 3 steps and in 9 steps."""
-    asked = [request(0), request(1, prompt_class="Q&A", segment=1)]
+    responses = [request(0), request(1, prompt_class="Q&A", segment=1)]
     marks = [mark(0, 100.0, inter_token_count=50.0), mark(1, 110.0, inter_token_count=53.0)]
     marks.append(mark(2, 120.0, inter_token_count=62.0))
-    found = told(asked, "decode_tps", None, counters=tuple(marks))
-    code, chat = found.factors_by_class["Code"], found.factors_by_class["Q&A"]
+    measurement = measurement_of(responses, "decode_tps", None, counters=tuple(marks))
+    code, chat = measurement.factors_by_class["Code"], measurement.factors_by_class["Q&A"]
     assert (code.tokens_per_step, code.steps_per_s) == pytest.approx((3.0, 3 / 0.9))
     assert (chat.tokens_per_step, chat.steps_per_s) == pytest.approx((1.0, 10.0))
-    assert found.factors is not None and found.factors.running is None and found.no_factors is None
-    assert found.factors.tokens_per_step == pytest.approx(math.sqrt(3.0))
-    assert found.factors.tokens_per_step * found.factors.steps_per_s == pytest.approx(found.value)
+    assert measurement.factors is not None and measurement.factors.running is None and measurement.no_factors is None
+    assert measurement.factors.tokens_per_step == pytest.approx(math.sqrt(3.0))
+    assert measurement.factors.tokens_per_step * measurement.factors.steps_per_s == pytest.approx(measurement.value)
 
 
 def test_factors_of_some_classes_ignore_the_rest() -> None:
-    asked = [request(0), request(1, prompt_class="Q&A", segment=1)]
+    responses = [request(0), request(1, prompt_class="Q&A", segment=1)]
     marks = (mark(0, 100.0, inter_token_count=50.0), mark(1, 110.0, inter_token_count=53.0))
-    found = told(asked, "decode_tps", None, counters=marks)
-    assert list(found.factors_by_class) == ["Code"] and found.factors is None
-    assert found.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
+    measurement = measurement_of(responses, "decode_tps", None, counters=marks)
+    assert list(measurement.factors_by_class) == ["Code"] and measurement.factors is None
+    assert measurement.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
 
 
 def test_output_rate_spans_a_concurrencys_phases() -> None:
@@ -106,49 +112,49 @@ def test_output_rate_spans_a_concurrencys_phases() -> None:
     slow = {"ttft_ms": 200.0, "decode_ms": 1800.0, "total_ms": 2000.0}
     second = [replace(r, phase_index=2, since_phase_s=2 * (r.since_phase_s or 0), **slow) for r in streams(2, 2)]
     other = [replace(r, phase_index=3) for r in streams(1, 4)]
-    found = told([*first, *second, *other], "output_tps@2")
-    assert found.value == pytest.approx((40 + 40) / 6) and found.steady_s == pytest.approx(6.0)
-    assert found.prefill_share == pytest.approx(0.1)
-    assert found.factors is None and found.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
+    measurement = measurement_of([*first, *second, *other], "output_tps@2")
+    assert measurement.value == pytest.approx((40 + 40) / 6) and measurement.steady_s == pytest.approx(6.0)
+    assert measurement.prefill_share == pytest.approx(0.1)
+    assert measurement.factors is None and measurement.no_factors == Reason(Code.NO_COUNTERS_BETWEEN)
 
 
 def test_prefill_share_weighs_phases_by_length() -> None:
     slow = {"ttft_ms": 1500.0, "decode_ms": 1500.0, "total_ms": 3000.0}
     second = [replace(r, phase_index=2, **slow) for r in streams(1, 2)]
-    found = told([*streams(1, 2), *second], "output_tps@2")
-    assert found.prefill_share == pytest.approx((0.1 * 1 + 0.5 * 3) / 4)
+    measurement = measurement_of([*streams(1, 2), *second], "output_tps@2")
+    assert measurement.prefill_share == pytest.approx((0.1 * 1 + 0.5 * 3) / 4)
 
 
 def test_output_rate_with_its_factors() -> None:
     """36 tokens in 16 request-steps over 2 s of two streams; of the phase's 10 s the others are none of it."""
-    asked = streams(2, 2)
+    requested_streams = streams(2, 2)
     before = mark(0, 0.0, inter_token_count=0.0, first_tokens=0.0)
-    one = load(asked, (before, mark(1, 40.0, inter_token_count=16.0, first_tokens=4.0)))
-    found = measure(one, parse_objective("output_tps@2"), frozenset(), None)
-    assert found.factors is not None and found.no_factors is None
-    assert found.factors == pytest.approx((2.25, 16 / 3.6, 2.0, 1.0, None))
+    one = load(requested_streams, (before, mark(1, 40.0, inter_token_count=16.0, first_tokens=4.0)))
+    measurement = measure(one, parse_objective("output_tps@2"), frozenset(), None)
+    assert measurement.factors is not None and measurement.no_factors is None
+    assert measurement.factors == pytest.approx((2.25, 16 / 3.6, 2.0, 1.0, None))
 
 
 def test_without_full_load_there_is_no_rate() -> None:
-    found = told([request(0, concurrency=4)], "output_tps@4")
-    assert found.value is None and found.reason == Reason(Code.NO_STEADY_PART, values={"concurrency": 4})
+    measurement = measurement_of([request(0, concurrency=4)], "output_tps@4")
+    assert measurement.value is None and measurement.reason == Reason(Code.NO_STEADY_PART, values={"concurrency": 4})
 
 
 def test_medians_of_times() -> None:
-    asked = [request(n, ttft_ms=t, decode_ms=9 * t, total_ms=20 * t) for n, t in enumerate((10.0, 20.0, 60.0))]
-    assert told(asked, "ttft_ms@1").value == 20.0
-    assert told(asked, "tpot_ms@1").value == 20.0
-    assert told(asked, "e2e_ms@1").value == 400.0
-    assert told(asked, "ttft_ms@2").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 2})
+    responses = [request(n, ttft_ms=t, decode_ms=9 * t, total_ms=20 * t) for n, t in enumerate((10.0, 20.0, 60.0))]
+    assert measurement_of(responses, "ttft_ms@1").value == 20.0
+    assert measurement_of(responses, "tpot_ms@1").value == 20.0
+    assert measurement_of(responses, "e2e_ms@1").value == 400.0
+    assert measurement_of(responses, "ttft_ms@2").reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 2})
 
 
 def test_tails_take_a_hundred_requests() -> None:
-    asked = [request(n, ttft_ms=1.0 + n, decode_ms=9.0 * (1 + n), total_ms=20.0 * (1 + n)) for n in range(100)]
+    responses = [request(n, ttft_ms=1.0 + n, decode_ms=9.0 * (1 + n), total_ms=20.0 * (1 + n)) for n in range(100)]
     p95 = 1 + 0.95 * 99
-    assert told(asked, "ttft_p95_ms@1").value == pytest.approx(p95)
-    assert told(asked, "tpot_p95_ms@1").value == pytest.approx(p95)
-    assert told(asked, "e2e_p95_ms@1").value == pytest.approx(20 * p95)
-    few = told(asked[:99], "ttft_p95_ms@1")
+    assert measurement_of(responses, "ttft_p95_ms@1").value == pytest.approx(p95)
+    assert measurement_of(responses, "tpot_p95_ms@1").value == pytest.approx(p95)
+    assert measurement_of(responses, "e2e_p95_ms@1").value == pytest.approx(20 * p95)
+    few = measurement_of(responses[:99], "ttft_p95_ms@1")
     assert few.value is None and few.reason == Reason(Code.TOO_FEW_REQUESTS, values={"requests": 99, "fewest": 100})
 
 
@@ -164,31 +170,37 @@ def test_work_is_phase_length_without_pauses() -> None:
         return LoadPhase("r", "l", T0, index, "p", began_at=T0, planned_requests=1, **(whole | fields))  # type: ignore[arg-type]
 
     phases = (phase(0, kind="warmup"), phase(1, paused_s=4.0), phase(2, concurrency=2), phase(3))
-    assert told([request(0)], "work_s@1", phases=phases).value == 16.0
+    assert measurement_of([request(0)], "work_s@1", phases=phases).value == 16.0
     broken = (phase(0), phase(1, is_complete=False))
-    assert told([request(0)], "work_s@1", phases=broken).reason == Reason(Code.PHASE_NOT_ENDED)
-    assert told([request(0)], "work_s@8", phases=phases).reason == Reason(Code.PHASE_NOT_ENDED)
+    assert measurement_of([request(0)], "work_s@1", phases=broken).reason == Reason(Code.PHASE_NOT_ENDED)
+    assert measurement_of([request(0)], "work_s@8", phases=phases).reason == Reason(Code.PHASE_NOT_ENDED)
 
 
 def test_loads_in_the_order_in_which_they_began() -> None:
-    def asked(load_id: str, minute: int) -> Load:
+    def load_at(load_id: str, minute: int) -> Load:
         return Load("r", load_id, T0.replace(minute=minute), "pitwall", "w")
 
     phases = [LoadPhase("r", "a", T0, n, "p", "measure", 1, T0, 1.0, 0.0, 1, True) for n in (1, 0)]
     requests = [request(0, load_id="b"), request(1, load_id=None), request(2, load_id="a")]
     marks = [replace(mark(0), load_id="a"), replace(mark(1), load_id="b")]
-    found = build_load_records("r", [asked("b", 9), asked("a", 5)], phases, requests, marks)
-    assert [one.load_id for one in found] == ["a", "b", None] and {one.run_id for one in found} == {"r"}
-    assert [p.phase_index for p in found[0].phases] == [0, 1]
-    assert [[r.request_id for r in one.requests] for one in found] == [["q2-1"], ["q0-1"], ["q1-1"]]
-    assert [one.counters for one in found] == [(marks[0],), (marks[1],), ()]
-    assert found[2].plan is None and found[0].plan is not None
+    load_records = build_load_records("r", [load_at("b", 9), load_at("a", 5)], phases, requests, marks)
+    assert [load_record.load_id for load_record in load_records] == ["a", "b", None] and {
+        load_record.run_id for load_record in load_records
+    } == {"r"}
+    assert [p.phase_index for p in load_records[0].phases] == [0, 1]
+    assert [[r.request_id for r in load_record.requests] for load_record in load_records] == [
+        ["q2-1"],
+        ["q0-1"],
+        ["q1-1"],
+    ]
+    assert [load_record.counters for load_record in load_records] == [(marks[0],), (marks[1],), ()]
+    assert load_records[2].plan is None and load_records[0].plan is not None
 
 
 def test_a_load_that_was_recorded_twice_is_one() -> None:
-    asked = Load("r", "l", T0, "pitwall", "w")
-    (found,) = build_load_records("r", [asked, replace(asked, ts=T0.replace(minute=9))], [], [request(0)], [])
-    assert len(found.measured) == 1
+    load = Load("r", "l", T0, "pitwall", "w")
+    (load_record,) = build_load_records("r", [load, replace(load, ts=T0.replace(minute=9))], [], [request(0)], [])
+    assert len(load_record.measured) == 1
 
 
 def test_older_load_requests_placed_by_order() -> None:
@@ -205,10 +217,12 @@ def test_older_load_requests_placed_by_order() -> None:
 
 def test_a_step_of_the_clock_moves_no_request() -> None:
     """sent_at goes back an hour between two requests; places and times are of the monotonic clock."""
-    asked = streams(4)
-    stepped = [replace(r, sent_at=r.sent_at.replace(hour=11)) if n > 1 else r for n, r in enumerate(asked)]
+    requested_streams = streams(4)
+    stepped = [replace(r, sent_at=r.sent_at.replace(hour=11)) if n > 1 else r for n, r in enumerate(requested_streams)]
     for objective in ("decode_tps", "output_tps@1", "ttft_ms@1"):
-        assert told(stepped, objective).value == pytest.approx(told(asked, objective).value)
+        assert measurement_of(stepped, objective).value == pytest.approx(
+            measurement_of(requested_streams, objective).value
+        )
 
 
 def test_what_of_a_load_is_evidence() -> None:
@@ -217,13 +231,16 @@ def test_what_of_a_load_is_evidence() -> None:
     assert one.concurrencies == [1, 4] and one.unsent == 2
     assert load([request(0)], planned_requests=None).unsent is None
     assert load([request(0), request(1)], planned_requests=1).unsent == 0
+    assert load([], planned_requests=5).unsent == 5
+    totals_only = replace(load([], planned_requests=5, source_name="totals.json"), requests=())
+    assert totals_only.unsent is None and totals_only.is_complete, "its file states totals and lists no request"
     assert common_keys([]) == frozenset()
     assert len(common_keys([one])) == 2 and len(common_keys([one, load([request(0)])])) == 1
 
 
 def test_what_a_load_can_be_compared_by() -> None:
     def names(*requests: RequestRecord) -> list[str]:
-        return [one.name for one in objectives_of([load(requests)])]
+        return [objective.name for objective in objectives_of([load(requests)])]
 
     classes = [request(0), request(1, prompt_class="Q&A")]
     both = names(*classes, *streams(1, 2), *streams(1, 4))

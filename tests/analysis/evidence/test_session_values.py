@@ -43,8 +43,8 @@ def session_load(times: float = 1.0, cached: int = 80, **asked: Any) -> LoadReco
 
 
 def value_of(record: LoadRecord, objective: str) -> float | None:
-    asked = parse_objective(objective)
-    return measure(record, asked, evidence_keys([record], asked), None).value
+    requested_objective = parse_objective(objective)
+    return measure(record, requested_objective, evidence_keys([record], requested_objective), None).value
 
 
 def test_turn_time_and_ttft_at_depth() -> None:
@@ -62,9 +62,9 @@ def test_a_failed_turn_is_no_value_and_keeps_its_place() -> None:
 
 
 def test_other_loads_have_no_sessions() -> None:
-    asked = parse_objective("turn_s")
-    found = measure(session_load(workload="traffic"), asked, frozenset(), None)
-    assert found.value is None and found.reason and found.reason.code is Code.NO_SESSION
+    requested_objective = parse_objective("turn_s")
+    measurement = measure(session_load(workload="traffic"), requested_objective, frozenset(), None)
+    assert measurement.value is None and measurement.reason and measurement.reason.code is Code.NO_SESSION
     names = [objective.name for objective in available_objectives([arm(run("a", session_load(workload="traffic")))])]
     assert "turn_s" not in names
     with_sessions = [objective.name for objective in available_objectives([arm(run("a", session_load()))])]
@@ -73,10 +73,10 @@ def test_other_loads_have_no_sessions() -> None:
 
 
 def test_energy_a_session_needs_power() -> None:
-    record, asked = session_load(), parse_objective("session_j")
+    record, objective = session_load(), parse_objective("session_j")
     known = run("a", record, conditions=(Conditions("a", "l", energy_j=600.0),))
-    assert make_replicate(known, asked, frozenset()).value == pytest.approx(300.0)
-    unknown = make_replicate(run("a", record), asked, frozenset())
+    assert make_replicate(known, objective, frozenset()).value == pytest.approx(300.0)
+    unknown = make_replicate(run("a", record), objective, frozenset())
     assert unknown.value is None and unknown.reason and unknown.reason.code is Code.NO_ENERGY
 
 
@@ -89,9 +89,9 @@ def test_cost_a_session_at_stated_prices() -> None:
         (StatedPrices("EUR", per_kwh=0.35), 0.35 * kwh),
         (StatedPrices("EUR", per_hour=1.2), 1.2 * hours),
     ]:
-        asked = Objective(ObjectiveKind.SESSION_COST, prices=prices)
-        assert make_replicate(known, asked, frozenset()).value == pytest.approx(cost)
-        assert asked.terms.unit == "EUR" and asked.name == "session_cost"
+        objective = Objective(ObjectiveKind.SESSION_COST, prices=prices)
+        assert make_replicate(known, objective, frozenset()).value == pytest.approx(cost)
+        assert objective.terms.unit == "EUR" and objective.name == "session_cost"
 
 
 @pytest.mark.parametrize(("prices", "workload", "code"), [
@@ -100,8 +100,8 @@ def test_cost_a_session_at_stated_prices() -> None:
     (StatedPrices("EUR", 1.2, 0.35), "traffic", Code.NO_SESSION),
 ])  # fmt: skip
 def test_unknown_cost_has_its_reason(prices: StatedPrices | None, workload: str, code: Code) -> None:
-    asked = Objective(ObjectiveKind.SESSION_COST, prices=prices)
-    unknown = make_replicate(run("a", session_load(workload=workload)), asked, frozenset())
+    objective = Objective(ObjectiveKind.SESSION_COST, prices=prices)
+    unknown = make_replicate(run("a", session_load(workload=workload)), objective, frozenset())
     assert unknown.value is None and unknown.reason and unknown.reason.code is code
     hourly = Objective(ObjectiveKind.SESSION_COST, prices=StatedPrices("EUR", per_hour=1.2))
     assert make_replicate(run("a", session_load()), hourly, frozenset()).value, "no energy is needed without its price"
@@ -161,12 +161,12 @@ def task_arms(*counts: Sequence[SolvedCount], hashes: Sequence[str] = ("h", "h")
 
 def test_solved_tasks_an_hour() -> None:
     """The phase of a hand-made load takes 10 s: one solved repeat in 10 s is 360 an hour."""
-    asked = parse_objective("solved_per_hour")
-    found = make_replicate(run("a", task_load(1.0), solved={"l": SolvedCount(1, 2)}), asked, frozenset())
-    assert found.value == pytest.approx(360.0)
-    none = make_replicate(run("a", task_load(1.0), solved={"l": SolvedCount(0, 2)}), asked, frozenset())
+    objective = parse_objective("solved_per_hour")
+    replicate = make_replicate(run("a", task_load(1.0), solved={"l": SolvedCount(1, 2)}), objective, frozenset())
+    assert replicate.value == pytest.approx(360.0)
+    none = make_replicate(run("a", task_load(1.0), solved={"l": SolvedCount(0, 2)}), objective, frozenset())
     assert none.value is None and none.reason and none.reason.code is Code.NONE_SOLVED
-    assert make_replicate(run("a", task_load(1.0)), asked, frozenset()).reason.code is Code.NO_TASK  # type: ignore[union-attr]
+    assert make_replicate(run("a", task_load(1.0)), objective, frozenset()).reason.code is Code.NO_TASK  # type: ignore[union-attr]
 
 
 def test_agents_compare_by_whole_tasks_though_they_share_no_request() -> None:

@@ -34,9 +34,9 @@ def row(a: RunFacts, b: RunFacts, objective: str = "decode_tps") -> GuardRow:
 )
 def test_delay_thresholds_of_2_and_10_percent(wait_ms: float, standing: RowStatus) -> None:
     for a, b in ((0.0, wait_ms), (wait_ms, 0.0), (wait_ms, wait_ms)):
-        found = row(waiting(a, a), waiting(b, b))
-        assert found.status is standing
-        assert found.values == {"late": (pytest.approx(a / 1000), pytest.approx(b / 1000))}
+        actual_row = row(waiting(a, a), waiting(b, b))
+        assert actual_row.status is standing
+        assert actual_row.values == {"late": (pytest.approx(a / 1000), pytest.approx(b / 1000))}
 
 
 def test_the_mean_of_an_arm_counts() -> None:
@@ -45,8 +45,8 @@ def test_the_mean_of_an_arm_counts() -> None:
 
 
 def test_unrecorded_wait_is_unknown() -> None:
-    found = row(waiting(0.0, 0.0), waiting(0.0, None))
-    assert found.status is RowStatus.UNKNOWN and found.values == {"late": (0.0, None)}
+    actual_row = row(waiting(0.0, 0.0), waiting(0.0, None))
+    assert actual_row.status is RowStatus.UNKNOWN and actual_row.values == {"late": (0.0, None)}
     assert row(waiting(None, None), waiting(None, None)).status is RowStatus.UNKNOWN
     assert row(waiting(200.0, 200.0), waiting(None, None)).status is RowStatus.MATTERS, "what is known is enough"
 

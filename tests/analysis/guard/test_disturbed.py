@@ -45,39 +45,42 @@ def pairs(workload: str, count: int, seed: int, noise: Bursts | None = None, **p
     return found
 
 
-def claims(found: list[ArmComparison]) -> int:
-    return sum(one.is_ranked and one.judgement is not None and one.judgement.answer in CLAIMS for one in found)
+def claims(comparisons: list[ArmComparison]) -> int:
+    return sum(
+        comparison.is_ranked and comparison.judgement is not None and comparison.judgement.answer in CLAIMS
+        for comparison in comparisons
+    )
 
 
 @pytest.mark.parametrize(("workload", "params"), SMALL)
 def test_a_disturbed_arm_is_refused_or_not_known(workload: str, params: dict[str, object]) -> None:
-    found = pairs(workload, 20, 5, **params)
-    assert claims(found) <= 0.05 * len(found)
-    assert any(row.code is RowCode.STARVATION for one in found for row in one.refused)
-    told = [one.judgement.ratio for one in found if one.judgement]
-    assert min(told) < 0.7 or max(told) > 1.4, "by their numbers alone they are far apart"
+    actual_pairs = pairs(workload, 20, 5, **params)
+    assert claims(actual_pairs) <= 0.05 * len(actual_pairs)
+    assert any(row.code is RowCode.STARVATION for actual_pair in actual_pairs for row in actual_pair.refused)
+    ratios = [actual_pair.judgement.ratio for actual_pair in actual_pairs if actual_pair.judgement]
+    assert min(ratios) < 0.7 or max(ratios) > 1.4, "by their numbers alone they are far apart"
 
 
 def test_steady_burner_shows_in_waits() -> None:
     """The same in each start of one arm: without the waits two of five such pairs would be told apart."""
-    found = pairs("five-prompts", 40, 5, PART_OF_THE_TIME[-1], token_scale=0.1)
-    assert claims(found) <= 0.05 * len(found)
-    explained = [row for one in found for row in one.refused if row.values.get("may_explain")]
+    actual_pairs = pairs("five-prompts", 40, 5, PART_OF_THE_TIME[-1], token_scale=0.1)
+    assert claims(actual_pairs) <= 0.05 * len(actual_pairs)
+    explained = [row for actual_pair in actual_pairs for row in actual_pair.refused if row.values.get("may_explain")]
     assert len(explained) >= 5 and {row.code for row in explained} == {RowCode.STARVATION}
-    assert any(one.is_ranked for one in found), "and what is not told apart is not refused"
+    assert any(actual_pair.is_ranked for actual_pair in actual_pairs), "and what is not told apart is not refused"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("noise", PART_OF_THE_TIME)
 def test_intermittent_noise_rarely_splits_pairs(noise: Bursts) -> None:
-    found = [one for seed in range(4) for one in pairs("five-prompts", 60, seed, noise, token_scale=0.1)]
-    assert claims(found) <= 0.05 * len(found)
+    actual_pairs = [pair for seed in range(4) for pair in pairs("five-prompts", 60, seed, noise, token_scale=0.1)]
+    assert claims(actual_pairs) <= 0.05 * len(actual_pairs)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("workload", ["five-prompts", "ladder"])
 def test_disturbed_pairs_rarely_differ(workload: str) -> None:
-    found = [one for seed in range(5) for one in pairs(workload, 60, seed)]
-    assert claims(found) <= 0.05 * len(found)
+    actual_pairs = [pair for seed in range(5) for pair in pairs(workload, 60, seed)]
+    assert claims(actual_pairs) <= 0.05 * len(actual_pairs)

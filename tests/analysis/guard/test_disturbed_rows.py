@@ -36,10 +36,10 @@ def rounds(name: str, first_ms: float, count: int = 4) -> RunFacts:
     ],
 )
 def test_slow_first_round(first_ms: float, fields: dict[str, Any], standing: RowStatus) -> None:
-    found = row(RowCode.WARMUP, rounds("a", 900.0), rounds("b", first_ms), **fields)
-    assert found.status is standing
+    actual_row = row(RowCode.WARMUP, rounds("a", 900.0), rounds("b", first_ms), **fields)
+    assert actual_row.status is standing
     if standing is RowStatus.MATTERS:
-        assert found.values["slowness"] == pytest.approx((1.0, first_ms / 900))
+        assert actual_row.values["slowness"] == pytest.approx((1.0, first_ms / 900))
 
 
 def test_one_slow_start_is_noise() -> None:
@@ -51,8 +51,8 @@ def test_one_slow_start_is_noise() -> None:
 def test_each_stream_has_a_first_request() -> None:
     slow = [replace(r, decode_ms=1800.0) if (r.sequence or 0) < 2 else r for r in streams(4, 2, prompt_hash="p")]
     sides = [run("a", load(streams(4, 2, prompt_hash="p"))), run("b", load(slow))]
-    found = row(RowCode.WARMUP, *sides, "output_tps@2")
-    assert found.status is RowStatus.MATTERS and found.values["slowness"] == pytest.approx((1.0, 2.0))
+    actual_row = row(RowCode.WARMUP, *sides, "output_tps@2")
+    assert actual_row.status is RowStatus.MATTERS and actual_row.values["slowness"] == pytest.approx((1.0, 2.0))
     assert row(RowCode.WARMUP, *sides, "decode_tps").status is RowStatus.SAME, "of one stream there are none"
 
 
@@ -69,21 +69,21 @@ def test_fallen_counters_are_a_restart() -> None:
     whole = run("a", load(streams(2), [mark(0, 5.0), mark(1, 25.0)]))
     fallen = run("b", load(streams(2), [mark(1, 3.0), mark(0, 5.0)]))
     assert row(RowCode.RESTARTS, whole, whole).status is RowStatus.SAME
-    found = row(RowCode.RESTARTS, whole, fallen)
-    assert (found.status, found.values) == (RowStatus.MATTERS, {"runs": ["b"]})
+    actual_row = row(RowCode.RESTARTS, whole, fallen)
+    assert (actual_row.status, actual_row.values) == (RowStatus.MATTERS, {"runs": ["b"]})
     ranks = run("b", load(streams(2), [mark(0, 9.0), mark(0, 5.0, rank=1), mark(1, 9.0), mark(1, 6.0, rank=1)]))
     assert row(RowCode.RESTARTS, whole, ranks).status is RowStatus.SAME
     assert row(RowCode.RESTARTS, whole, run("b", load(streams(2)))).status is RowStatus.UNKNOWN
 
 
 def test_another_process_start_is_a_restart() -> None:
-    def stated(*starts_s: float | None) -> RunFacts:
+    def run_with_queue(*starts_s: float | None) -> RunFacts:
         readings = tuple(QueueReading(1, float(n), 1.0, 0.0, start_s) for n, start_s in enumerate(starts_s))
         return run("b", replace(load(streams(2)), queue=readings))
 
-    calm = stated(100.0, 100.0)
-    assert row(RowCode.RESTARTS, calm, stated(100.0, None, 100.0)).status is RowStatus.SAME
-    assert row(RowCode.RESTARTS, calm, stated(100.0, 107.5)).status is RowStatus.MATTERS
+    calm = run_with_queue(100.0, 100.0)
+    assert row(RowCode.RESTARTS, calm, run_with_queue(100.0, None, 100.0)).status is RowStatus.SAME
+    assert row(RowCode.RESTARTS, calm, run_with_queue(100.0, 107.5)).status is RowStatus.MATTERS
 
 
 def test_stalled_requests_are_told() -> None:
@@ -92,8 +92,8 @@ def test_stalled_requests_are_told() -> None:
         return run("b", load([request(n, float(n), concurrency, ttft_ms=1000 * wait) for n, wait in enumerate(waits)]))
 
     calm = waiting(0.1)
-    found = row(RowCode.STALLS, calm, waiting(20.0))
-    assert (found.status, found.values["stalled_s"]) == (RowStatus.TOLD, (0.0, 20.0))
+    actual_row = row(RowCode.STALLS, calm, waiting(20.0))
+    assert (actual_row.status, actual_row.values["stalled_s"]) == (RowStatus.TOLD, (0.0, 20.0))
     assert row(RowCode.STALLS, waiting(20.0), calm).status is RowStatus.TOLD
     for common in (waiting(5.0), waiting(20.0, 2.0), waiting(20.0, concurrency=0)):
         assert row(RowCode.STALLS, calm, common).status is RowStatus.SAME
@@ -127,13 +127,13 @@ def answers(tokens: int, first_ms: float = 500.0) -> RunFacts:
 def test_what_lengths_explain(
     objective: str, tokens: tuple[int, int], fields: dict[str, Any], standing: RowStatus
 ) -> None:
-    found = row(RowCode.LENGTHS, answers(tokens[0]), answers(tokens[1]), objective, **fields)
-    assert found.status is standing, found.values
+    actual_row = row(RowCode.LENGTHS, answers(tokens[0]), answers(tokens[1]), objective, **fields)
+    assert actual_row.status is standing, actual_row.values
 
 
 def test_length_effect_is_that_of_the_pace() -> None:
     """100 tokens in 0.5 + 1 s, 70 in 0.5 + 0.7 s: 66.7 against 58.3 tok/s."""
-    found = row(RowCode.LENGTHS, answers(100), answers(70), "output_tps@1")
-    assert found.values["explains"] == pytest.approx((70 / 1.2) / (100 / 1.5))
+    actual_row = row(RowCode.LENGTHS, answers(100), answers(70), "output_tps@1")
+    assert actual_row.values["explains"] == pytest.approx((70 / 1.2) / (100 / 1.5))
     slower = row(RowCode.LENGTHS, answers(100, 100.0), answers(70), "output_tps@1")
     assert slower.values["explains"] == pytest.approx((70 / 1.2) / (100 / 1.5)), "the arm on which they matter more"

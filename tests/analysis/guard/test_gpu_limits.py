@@ -1,4 +1,4 @@
-"""What was set on the GPUs: a power limit, a clock or a mode that one arm alone has refuses, or is what is compared."""
+"""Settings of GPUs: a power limit, clock or mode of one arm alone forbids a ranking, or is what is compared."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ COMPARED, UNKNOWN = RowStatus.COMPARED, RowStatus.UNKNOWN
 
 
 def limited(conditions: dict[str, Any] | None = None, served: dict[str, Any] | None = None, **limits: Any) -> RunFacts:
-    told = {name: values for name, values in (USUAL | limits).items() if values is not ...}
-    facts = run("b", load(streams(1)), served=replace(SERVED, gpu_limits=told, **served or {}))
+    values_by_name = {name: values for name, values in (USUAL | limits).items() if values is not ...}
+    facts = run("b", load(streams(1)), served=replace(SERVED, gpu_limits=values_by_name, **served or {}))
     return replace(facts, conditions=(Conditions("b", **conditions),) if conditions else ())
 
 
@@ -52,8 +52,8 @@ def row(a: RunFacts, b: RunFacts | list[RunFacts], objective: str = "decode_tps"
 )
 def test_one_sided_limit_refuses_unless_compared(limits: dict[str, Any], words: str) -> None:
     usual, other = limited(), limited(**limits)
-    found = row(usual, other)
-    assert found.status is MATTERS and row_text(found, {}) == words
+    actual_row = row(usual, other)
+    assert actual_row.status is MATTERS and row_text(actual_row, {}) == words
     assert row(other, usual).status is MATTERS
     assert row(usual, [usual, other]).status is MATTERS, "within an arm too"
     assert row(usual, other, declared=frozenset({RowCode.GPU_LIMITS})).status is COMPARED
@@ -61,32 +61,32 @@ def test_one_sided_limit_refuses_unless_compared(limits: dict[str, Any], words: 
 
 
 def test_limits_that_are_alike_are_the_same() -> None:
-    found = row(limited(), limited())
-    assert found.status is SAME
+    actual_row = row(limited(), limited())
+    assert actual_row.status is SAME
     alike = "power limit 700 W; application clock 1980 MHz; MIG off; ECC on; persistence mode on; driver 580.65"
-    assert row_text(found, {}) == alike
+    assert row_text(actual_row, {}) == alike
     two = {"power_limit_w": (600.0, 700.0)}
     assert row(limited(**two), limited(**two)).status is SAME, "each arm on both GPUs"
 
 
 def test_persistence_mode_affects_only_startup() -> None:
     off = limited(persistence=(False,))
-    found = row(limited(), off)
-    assert found.status is TOLD and row_text(found, {}) == "persistence mode on and off"
+    actual_row = row(limited(), off)
+    assert actual_row.status is TOLD and row_text(actual_row, {}) == "persistence mode on and off"
     assert row(limited(), off, "startup_s").status is MATTERS
 
 
 def test_another_driver_is_told() -> None:
     other = limited(driver=("570.1",))
     for objective in ("decode_tps", "startup_s"):
-        found = row(limited(), other, objective)
-        assert found.status is TOLD and row_text(found, {}) == "driver 580.65 and 570.1"
+        actual_row = row(limited(), other, objective)
+        assert actual_row.status is TOLD and row_text(actual_row, {}) == "driver 580.65 and 570.1"
 
 
 def test_what_nobody_looked_at_is_not_known() -> None:
-    found = row(limited(), limited(power_limit_w=..., mig=...))
-    assert found.status is UNKNOWN
-    assert row_text(found, {}).endswith("; not checked: power limit, MIG")
+    actual_row = row(limited(), limited(power_limit_w=..., mig=...))
+    assert actual_row.status is UNKNOWN
+    assert row_text(actual_row, {}).endswith("; not checked: power limit, MIG")
     nothing = limited(**dict.fromkeys(LIMITS, ...))
     assert row(nothing, nothing).status is UNKNOWN, "an unknown is not equal to another"
     unsupported = limited(mig=(None,), ecc=(None,))
@@ -96,8 +96,8 @@ def test_what_nobody_looked_at_is_not_known() -> None:
 
 
 def test_gpu_slices_are_of_unknown_likeness() -> None:
-    found = row(limited(mig=(True,)), limited(mig=(True,)))
-    assert found.status is UNKNOWN and row_text(found, {}).endswith("the MIG slices are not known")
+    actual_row = row(limited(mig=(True,)), limited(mig=(True,)))
+    assert actual_row.status is UNKNOWN and row_text(actual_row, {}).endswith("the MIG slices are not known")
     h200 = {"gpus": ("H200",)}
     for a, b in ((limited(mig=(True,)), limited(served=h200)), (limited(served=h200), limited(mig=(True,)))):
         assert row(a, b).status is UNKNOWN, "of either arm"
@@ -112,8 +112,8 @@ def test_other_gpu_kind_has_its_own_limits() -> None:
 
 
 def test_a_machine_without_a_gpu_has_none() -> None:
-    found = row(limited(served={"gpus": ()}), limited(served={"gpus": ()}))
-    assert found.status is SAME and found.values == {"no_gpu": True}
+    actual_row = row(limited(served={"gpus": ()}), limited(served={"gpus": ()}))
+    assert actual_row.status is SAME and actual_row.values == {"no_gpu": True}
     bare = limited(served={"gpus": ()}, **dict.fromkeys(LIMITS, ...))
     assert row(bare, limited()).status is UNKNOWN
 
@@ -125,7 +125,7 @@ def test_compared_limits_have_clocks_of_their_own() -> None:
 
     def clocks(a: RunFacts, b: RunFacts, *declared: RowCode) -> RowStatus:
         rows = guard(pair_of([a], [b], declared=frozenset(declared)))
-        return next(one.status for one in rows if one.code is RowCode.THROTTLING)
+        return next(row.status for row in rows if row.code is RowCode.THROTTLING)
 
     assert clocks(full, half) is MATTERS
     assert clocks(full, half, RowCode.GPU_LIMITS) is SAME

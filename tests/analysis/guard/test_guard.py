@@ -43,12 +43,12 @@ def pair(
     a = repeats(IdealEngine(0.02, start_sd=0.002), "five-prompts", 2, rng, **SMALL)
     b = repeats(IdealEngine(0.02 / speed, start_sd=0.002), "five-prompts", 2, rng, **SMALL)
     arms = [arm([both(run) for run in a]), arm([change(both(run)) for run in b])]
-    chosen = parse_objective(objective) if objective else None
-    return compare_arms(arms, chosen, declared=declared)[0]
+    chosen_objective = parse_objective(objective) if objective else None
+    return compare_arms(arms, chosen_objective, declared=declared)[0]
 
 
-def standing(found: ArmComparison, code: RowCode) -> RowStatus:
-    return next(row.status for row in found.rows if row.code is code)
+def standing(comparison: ArmComparison, code: RowCode) -> RowStatus:
+    return next(row.status for row in comparison.rows if row.code is code)
 
 
 def requests(change: Callable[[RequestRecord], RequestRecord]) -> Change:
@@ -120,19 +120,21 @@ REFUSED: list[tuple[str, RowCode, Change, Change]] = [
 
 @pytest.mark.parametrize(("name", "code", "change", "both"), REFUSED, ids=[one[0] for one in REFUSED])
 def test_unlike_pairs_are_not_ranked(name: str, code: RowCode, change: Change, both: Change) -> None:
-    found = pair(change, both=both)
-    assert standing(found, code) is RowStatus.MATTERS and not found.is_ranked
-    names = {run.run_id: run.run_id for arm in found.pair.arms for run in arm.runs}
-    assert "is not ranked against" in answer_sentence(found, names)
-    assert "None" not in answer_sentence(found, names)
+    actual_pair = pair(change, both=both)
+    assert standing(actual_pair, code) is RowStatus.MATTERS and not actual_pair.is_ranked
+    names = {run.run_id: run.run_id for arm in actual_pair.pair.arms for run in arm.runs}
+    assert "is not ranked against" in answer_sentence(actual_pair, names)
+    assert "None" not in answer_sentence(actual_pair, names)
     still = pair(change, both=both, declared=[code])
     assert still.is_ranked is (code in DECLARABLE), "failures, loops and starvation cannot be declared away"
 
 
 def test_what_is_declared_stands_in_the_answer() -> None:
-    found = pair(serving(model="meta/Llama-3.2-1B"), both=serving(model="Qwen/Qwen3-32B"), declared=[RowCode.MODEL])
-    names = {run.run_id: run.run_id for arm in found.pair.arms for run in arm.runs}
-    assert found.is_ranked and "Llama-3.2-1B, which is compared on purpose" in answer_sentence(found, names)
+    actual_pair = pair(
+        serving(model="meta/Llama-3.2-1B"), both=serving(model="Qwen/Qwen3-32B"), declared=[RowCode.MODEL]
+    )
+    names = {run.run_id: run.run_id for arm in actual_pair.pair.arms for run in arm.runs}
+    assert actual_pair.is_ranked and "Llama-3.2-1B, which is compared on purpose" in answer_sentence(actual_pair, names)
 
 
 ALIKE: list[tuple[str, Change]] = [
@@ -153,34 +155,36 @@ ALIKE: list[tuple[str, Change]] = [
 
 @pytest.mark.parametrize(("name", "change"), ALIKE, ids=[one[0] for one in ALIKE])
 def test_what_can_be_compared_is_not_refused(name: str, change: Change) -> None:
-    found = pair(change, both=conditions(starvation_ratio=0.02, hardware_throttled=False, sm_clock_mhz_median=1900.0))
-    assert found.refused == [] and found.judgement and found.judgement.answer is VerdictAnswer.BETTER
+    actual_pair = pair(
+        change, both=conditions(starvation_ratio=0.02, hardware_throttled=False, sm_clock_mhz_median=1900.0)
+    )
+    assert actual_pair.refused == [] and actual_pair.judgement and actual_pair.judgement.answer is VerdictAnswer.BETTER
 
 
 def test_client_without_wait_record_is_unknown() -> None:
     def silent(request: RequestRecord) -> RequestRecord:
         return replace(request, extra={k: v for k, v in request.extra.items() if k != "client_wait_ms"})
 
-    found = pair(requests(silent))
-    assert standing(found, RowCode.CLIENT) is RowStatus.UNKNOWN and found.is_ranked
+    actual_pair = pair(requests(silent))
+    assert standing(actual_pair, RowCode.CLIENT) is RowStatus.UNKNOWN and actual_pair.is_ranked
     started = pair(objective="startup_s", both=lambda run: replace(run, startup_s=30.0))
     assert standing(started, RowCode.CLIENT) is RowStatus.SAME, "there it measures nothing"
 
 
 def test_both_loop_alike_and_the_answer_says_so() -> None:
-    found = pair(both=requests(looped(0.6)))
-    names = {run.run_id: run.run_id for arm in found.pair.arms for run in arm.runs}
-    assert found.is_ranked and "60 % of the text is looping" in answer_sentence(found, names)
+    actual_pair = pair(both=requests(looped(0.6)))
+    names = {run.run_id: run.run_id for arm in actual_pair.pair.arms for run in arm.runs}
+    assert actual_pair.is_ranked and "60 % of the text is looping" in answer_sentence(actual_pair, names)
 
 
 def test_loops_past_natural_end_only_noted() -> None:
-    found = pair(requests(looped(0.5, ignore_eos=True)), both=requests(looped(0.0, ignore_eos=True)))
-    assert standing(found, RowCode.LOOPS) is RowStatus.TOLD and found.is_ranked
+    actual_pair = pair(requests(looped(0.5, ignore_eos=True)), both=requests(looped(0.0, ignore_eos=True)))
+    assert standing(actual_pair, RowCode.LOOPS) is RowStatus.TOLD and actual_pair.is_ranked
 
 
 def test_slower_arm_with_more_loops_is_worse() -> None:
-    found = pair(requests(looped(0.8)), speed=1 / 1.5)
-    assert found.is_ranked and found.judgement and found.judgement.answer is VerdictAnswer.WORSE
+    actual_pair = pair(requests(looped(0.8)), speed=1 / 1.5)
+    assert actual_pair.is_ranked and actual_pair.judgement and actual_pair.judgement.answer is VerdictAnswer.WORSE
 
 
 def test_a_run_that_goes_on_is_not_ranked_yet() -> None:
@@ -188,18 +192,18 @@ def test_a_run_that_goes_on_is_not_ranked_yet() -> None:
         loads = tuple(replace(load, requests=load.requests[:4], phases=load.phases[:1]) for load in run.loads)
         return replace(run, loads=loads, state="running")
 
-    found = pair(some)
-    row = next(row for row in found.rows if row.code is RowCode.UNFINISHED)
+    actual_pair = pair(some)
+    row = next(row for row in actual_pair.rows if row.code is RowCode.UNFINISHED)
     assert row.status is RowStatus.MATTERS
-    names = {run.run_id: "B" for arm in found.pair.arms for run in arm.runs}
+    names = {run.run_id: "B" for arm in actual_pair.pair.arms for run in arm.runs}
     assert "B is still running: " in row_text(row, names)
 
 
 def test_two_unknowns_are_never_equal() -> None:
     nothing = ServerSetup("other", "m1", is_configuration_known=False)
-    found = pair(both=lambda run: replace(run, served=nothing))
+    actual_pair = pair(both=lambda run: replace(run, served=nothing))
     for code in (RowCode.MODEL, RowCode.ENGINE, RowCode.QUANTIZATION, RowCode.SETTINGS):
-        assert standing(found, code) is RowStatus.UNKNOWN, code
+        assert standing(actual_pair, code) is RowStatus.UNKNOWN, code
     assert SERVED.model_files
 
 
@@ -208,8 +212,8 @@ def imported(tps: float, start: int, workload: str | None, streams: int = 1, def
     run_id = f"log-{tps}-{start}"
     declared = Load(run_id, "l", T0, "declared", workload, params={"requests at once": streams}) if workload else None
     loads = (LoadRecord(run_id, "l", declared),) if declared else ()
-    told = LogSpeed(tps, 20, definition, 10.0)
-    return RunFacts(run_id, run_id, SERVED, kind="imported", loads=loads, log=told)
+    log_speed = LogSpeed(tps, 20, definition, 10.0)
+    return RunFacts(run_id, run_id, SERVED, kind="imported", loads=loads, log=log_speed)
 
 
 def test_logs_rank_only_under_same_declared_load() -> None:
@@ -217,12 +221,12 @@ def test_logs_rank_only_under_same_declared_load() -> None:
     assert standing(bare, RowCode.WORKLOAD) is RowStatus.MATTERS
     slow = arm([imported(50.0 + n / 10, n, "replay") for n in range(3)])
     fast = arm([imported(80.0 + n / 10, n, "replay") for n in range(3)])
-    found = compare_arms([slow, fast])[0]
-    assert found.judgement and found.judgement.answer is VerdictAnswer.BETTER and not found.refused
-    assert standing(found, RowCode.WORKLOAD) is RowStatus.TOLD, "it stands there as declared"
+    comparison = compare_arms([slow, fast])[0]
+    assert comparison.judgement and comparison.judgement.answer is VerdictAnswer.BETTER and not comparison.refused
+    assert standing(comparison, RowCode.WORKLOAD) is RowStatus.TOLD, "it stands there as declared"
     for code in (RowCode.WARMUP, RowCode.LENGTHS, RowCode.LOOPS, RowCode.STARVATION):
-        assert standing(found, code) is RowStatus.UNKNOWN
-    other = compare_arms([slow, arm([imported(80.0, 1, "replay", streams=8)])])[0]
-    assert standing(other, RowCode.WORKLOAD) is RowStatus.MATTERS
+        assert standing(comparison, code) is RowStatus.UNKNOWN
+    other_comparison = compare_arms([slow, arm([imported(80.0, 1, "replay", streams=8)])])[0]
+    assert standing(other_comparison, RowCode.WORKLOAD) is RowStatus.MATTERS
     unlike = compare_arms([slow, arm([imported(80.0, 1, "replay", definition="sglang.log")])])[0]
     assert standing(unlike, RowCode.DEFINITION) is RowStatus.MATTERS and not unlike.is_ranked

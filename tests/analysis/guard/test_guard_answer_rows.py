@@ -17,8 +17,8 @@ def test_unfinished() -> None:
     whole = replace(of(*streams(4)), run_id="a")
     part = of(*streams(3), planned_requests=5)
     assert row(RowCode.UNFINISHED, whole, whole).status is SAME
-    found = row(RowCode.UNFINISHED, whole, part)
-    assert found.status is MATTERS and found.values == {"unsent": {"b": 2}, "live": []}
+    actual_row = row(RowCode.UNFINISHED, whole, part)
+    assert actual_row.status is MATTERS and actual_row.values == {"unsent": {"b": 2}, "live": []}
     live = row(RowCode.UNFINISHED, whole, replace(part, state="running"))
     assert live.values == {"unsent": {"b": 2}, "live": ["b"]}
     assert row(RowCode.UNFINISHED, whole, broken_off(of(*streams(4)))).values == {"unsent": {"b": 0}, "live": []}
@@ -41,8 +41,8 @@ def test_few_failures_may_fill_a_concurrency() -> None:
     together = [replace(r, phase_index=2) for r in streams(1, 8)]
     bad = [replace(r, error_kind="http") if n % 2 else r for n, r in enumerate(together)]
     good, half = of(*alone, *together), of(*alone, *bad)
-    found = row(RowCode.FAILED, good, half, "output_tps@8")
-    assert found.status is MATTERS and found.values == {"failed": ((0, 8), (4, 8))}
+    actual_row = row(RowCode.FAILED, good, half, "output_tps@8")
+    assert actual_row.status is MATTERS and actual_row.values == {"failed": ((0, 8), (4, 8))}
     assert row(RowCode.FAILED, good, half, "decode_tps").status is TOLD
 
 
@@ -52,9 +52,9 @@ def test_few_failures_may_fill_a_concurrency() -> None:
 @pytest.mark.parametrize(("tokens", "standing"), [(100, SAME), (102, SAME), (103, TOLD), (150, TOLD), (151, MATTERS)])
 def test_lengths(tokens: int, standing: RowStatus) -> None:
     for a, b in ((100, tokens), (tokens, 100)):
-        found = row(RowCode.LENGTHS, answers(a), answers(b))
-        assert found.status is standing
-        assert found.values == {"prompt_class": "Code", "tokens": (a, b), "ratio": pytest.approx(tokens / 100)}
+        actual_row = row(RowCode.LENGTHS, answers(a), answers(b))
+        assert actual_row.status is standing
+        assert actual_row.values == {"prompt_class": "Code", "tokens": (a, b), "ratio": pytest.approx(tokens / 100)}
 
 
 def test_the_worst_class_of_lengths_is_told() -> None:
@@ -64,19 +64,23 @@ def test_the_worst_class_of_lengths_is_told() -> None:
     assert row(RowCode.LENGTHS, of(*streams(1)), answers(30, prompt_class="Code")).values["ratio"] == 3.0
     grown = of(*(replace(r, completion_tokens=30) for r in streams(3)), *two(10).loads[0].measured[3:])
     assert row(RowCode.LENGTHS, two(10), grown).values["prompt_class"] == "Code"
-    found = row(RowCode.LENGTHS, two(10), two(30))
-    assert found.status is MATTERS and found.values["prompt_class"] == "Q&A" and found.values["ratio"] == 3.0
+    actual_row = row(RowCode.LENGTHS, two(10), two(30))
+    assert (
+        actual_row.status is MATTERS
+        and actual_row.values["prompt_class"] == "Q&A"
+        and actual_row.values["ratio"] == 3.0
+    )
     assert row(RowCode.LENGTHS, run("b"), two(10)).status is UNKNOWN
 
 
 def test_other_concurrency_lengths_are_ignored() -> None:
     """Decode speed is of one stream: answers that grew at 8 streams do not concern it."""
 
-    def both(tokens: int) -> RunFacts:
+    def run_of_lengths(tokens: int) -> RunFacts:
         return of(*streams(4), *(replace(r, phase_index=2, completion_tokens=tokens) for r in streams(2, 8)))
 
-    assert row(RowCode.LENGTHS, both(10), both(40)).status is SAME
-    assert row(RowCode.LENGTHS, both(10), both(40), "output_tps@8").status is MATTERS
+    assert row(RowCode.LENGTHS, run_of_lengths(10), run_of_lengths(40)).status is SAME
+    assert row(RowCode.LENGTHS, run_of_lengths(10), run_of_lengths(40), "output_tps@8").status is MATTERS
 
 
 def looping(share: float | None, **fields: Any) -> RunFacts:
@@ -101,10 +105,10 @@ def looping(share: float | None, **fields: Any) -> RunFacts:
     ],
 )
 def test_loops(shares: tuple[float | None, float | None], ratio: float | None, standing: RowStatus) -> None:
-    found = row(RowCode.LOOPS, looping(shares[0]), looping(shares[1]), ratio=ratio)
-    assert found.status is standing
+    actual_row = row(RowCode.LOOPS, looping(shares[0]), looping(shares[1]), ratio=ratio)
+    assert actual_row.status is standing
     if standing is not UNKNOWN:
-        assert found.values["looped"] == pytest.approx(shares) and found.values["past_the_end"] is False
+        assert actual_row.values["looped"] == pytest.approx(shares) and actual_row.values["past_the_end"] is False
 
 
 def test_of_a_time_the_shorter_is_the_faster() -> None:
@@ -115,8 +119,8 @@ def test_of_a_time_the_shorter_is_the_faster() -> None:
 def test_end_loops_noted_only_when_all_pass_end() -> None:
     past, plain = {"sampling": {"ignore_eos": True}}, {"speculates": False}
     calm, late = (replace(looping(share, **past), **plain) for share in (0.0, 0.5))
-    found = row(RowCode.LOOPS, calm, late, ratio=2.0)
-    assert found.status is TOLD and found.values["past_the_end"] is True
+    actual_row = row(RowCode.LOOPS, calm, late, ratio=2.0)
+    assert actual_row.status is TOLD and actual_row.values["past_the_end"] is True
     assert row(RowCode.LOOPS, replace(looping(0.0), **plain), late, ratio=2.0).status is MATTERS
     early = row(RowCode.LOOPS, calm, replace(looping(0.51, **past), **plain), ratio=2.0)
     assert early.status is MATTERS and early.values["past_the_end"] is False, "they looped before half of the text"

@@ -16,13 +16,13 @@ from tests.analysis.guard.test_guard_rows import COMPARED, MATTERS, SAME, TOLD, 
 
 def having(*conditions: dict[str, Any], **served: Any) -> RunFacts:
     facts = serving(**served)
-    return replace(facts, conditions=tuple(Conditions("b", **one) for one in conditions))
+    return replace(facts, conditions=tuple(Conditions("b", **condition) for condition in conditions))
 
 
 def test_more_gpus_of_one_kind_are_a_setting() -> None:
     assert row(RowCode.SETTINGS, serving(gpus=()), serving(gpus=None)).values["values"] == {"max_model_len": "4096"}
-    found = row(RowCode.SETTINGS, serving(), serving(gpus=("H100", "H100")))
-    assert found.values["fields"] == {"gpu_count": ("1", "2")}
+    actual_row = row(RowCode.SETTINGS, serving(), serving(gpus=("H100", "H100")))
+    assert actual_row.values["fields"] == {"gpu_count": ("1", "2")}
     assert row(RowCode.HARDWARE, serving(), serving(gpus=("H100", "H100"))).status is COMPARED
 
 
@@ -37,10 +37,10 @@ def test_more_gpus_of_one_kind_are_a_setting() -> None:
     ],
 )
 def test_hardware(fields: dict[str, Any], standing: RowStatus) -> None:
-    found = row(RowCode.HARDWARE, serving(), serving(**fields))
-    assert found.status is standing
-    assert found.values["gpus"] == (("H100",), fields.get("gpus", ("H100",)))
-    assert found.values["machines"] == (["m1"], [fields.get("machine_id", "m1")])
+    actual_row = row(RowCode.HARDWARE, serving(), serving(**fields))
+    assert actual_row.status is standing
+    assert actual_row.values["gpus"] == (("H100",), fields.get("gpus", ("H100",)))
+    assert actual_row.values["machines"] == (["m1"], [fields.get("machine_id", "m1")])
     assert row(RowCode.HARDWARE, serving(**fields), serving()).status is standing
 
 
@@ -70,9 +70,12 @@ def test_other_gpu_kind_has_its_own_clocks() -> None:
     h200 = having(cool | {"sm_clock_mhz_median": 1600.0}, gpus=("H200",))
     assert row(RowCode.THROTTLING, having(cool), h200).status is SAME
     hot = having(cool | {"hardware_throttled": True, "throttle_bits": 0x40}, gpus=("H200",))
-    found = row(RowCode.THROTTLING, having(cool), hot)
-    assert found.status is MATTERS
-    assert found.values["found"] == {"hardware_throttled": ((False,), (True,)), "throttle_bits": ((None,), (0x40,))}
+    actual_row = row(RowCode.THROTTLING, having(cool), hot)
+    assert actual_row.status is MATTERS
+    assert actual_row.values["found"] == {
+        "hardware_throttled": ((False,), (True,)),
+        "throttle_bits": ((None,), (0x40,)),
+    }
     mixed = [h200, having(cool, gpus=("H200",))]
     assert row(RowCode.THROTTLING, having(cool), mixed).status is MATTERS, "unlike within an arm"
     capped = having(cool | {"power_capped": True}, gpus=("H200",))
@@ -87,11 +90,11 @@ def test_starvation_and_others_on_the_gpus() -> None:
         assert row(code, having(calm), having(calm | {name: 0.5})).status is MATTERS
         why = Reason(Code.NO_GPU_LOOKED_AT_WITHIN)
         unseen = replace(having({}), conditions=(Conditions("b", reasons={name: why}),))
-        found = row(code, having(calm), unseen)
-        assert found.status is UNKNOWN and found.values["reasons"] == (why,)
+        actual_row = row(code, having(calm), unseen)
+        assert actual_row.status is UNKNOWN and actual_row.values["reasons"] == (why,)
     assert row(RowCode.GPU_SHARED, having(gpus=()), having(gpus=())).status is SAME
-    held = {"starvation_ratio": 0.5}
-    assert row(RowCode.STARVATION, having(held), having(held)).status is TOLD
+    fields = {"starvation_ratio": 0.5}
+    assert row(RowCode.STARVATION, having(fields), having(fields)).status is TOLD
     assert row(RowCode.STARVATION, having(gpus=()), having(gpus=())).status is UNKNOWN
 
 

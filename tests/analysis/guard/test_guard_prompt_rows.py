@@ -20,8 +20,8 @@ def prompts_of(tokens: int | None, cached: int | None = 0) -> RunFacts:
 
 def test_prompts() -> None:
     one = of(*streams(3))
-    found = row(RowCode.PROMPTS, one, of(*streams(2)))
-    assert found.status is SAME and found.values == {"matched": 2, "measured": 3}
+    actual_row = row(RowCode.PROMPTS, one, of(*streams(2)))
+    assert actual_row.status is SAME and actual_row.values == {"matched": 2, "measured": 3}
     assert row(RowCode.PROMPTS, one, of(*streams(3), prompt_set_hash="other")).status is MATTERS
     assert row(RowCode.PROMPTS, one, of(*streams(3), prompt_set_hash=None)).status is MATTERS
     assert row(RowCode.PROMPTS, run("a"), run("b")).values == {"matched": 0, "measured": 0}
@@ -49,11 +49,11 @@ def test_older_load_prompts_compared_by_text() -> None:
 )
 def test_context(tokens: int | None, standing: RowStatus) -> None:
     """Another model may cut the same text into other tokens; of one model it was another text, such as a part of it."""
-    here, there = prompts_of(100), prompts_of(tokens)
+    prompts, there = prompts_of(100), prompts_of(tokens)
     other = replace(there, served=replace(SERVED, model="org/another"))
-    found = row(RowCode.CONTEXT, here, other)
-    assert found.status is standing and found.values == {"prompt_tokens": (100, tokens or None)}
-    assert row(RowCode.CONTEXT, here, there).status is (MATTERS if standing is TOLD else standing)
+    actual_row = row(RowCode.CONTEXT, prompts, other)
+    assert actual_row.status is standing and actual_row.values == {"prompt_tokens": (100, tokens or None)}
+    assert row(RowCode.CONTEXT, prompts, there).status is (MATTERS if standing is TOLD else standing)
 
 
 NEEDING_PREFILL = (
@@ -74,8 +74,8 @@ def test_prefix_cache(cached: int | None, ttft: RowStatus, decode: RowStatus) ->
 
 
 def test_equally_cached_prompts_are_the_same() -> None:
-    found = row(RowCode.PREFIX_CACHE, prompts_of(100, 80), prompts_of(100, 85), "ttft_ms@1")
-    assert found.status is SAME and found.values == {"cached_share": (0.8, 0.85)}
+    actual_row = row(RowCode.PREFIX_CACHE, prompts_of(100, 80), prompts_of(100, 85), "ttft_ms@1")
+    assert actual_row.status is SAME and actual_row.values == {"cached_share": (0.8, 0.85)}
     assert row(RowCode.PREFIX_CACHE, run("a"), run("b")).status is UNKNOWN
     part = of(request(0, extra={"cached_prompt_tokens": 5}), request(1, extra={}))
     assert row(RowCode.PREFIX_CACHE, part, part).status is UNKNOWN

@@ -63,8 +63,8 @@ def test_model(fields: dict[str, Any], standing: RowStatus) -> None:
 
 
 def test_other_files_under_one_name_are_said() -> None:
-    found = row(RowCode.MODEL, serving(), serving(model_files="f2"))
-    assert found.values == {"models": ("org/model", "org/model"), "files_differ": True}
+    actual_row = row(RowCode.MODEL, serving(), serving(model_files="f2"))
+    assert actual_row.values == {"models": ("org/model", "org/model"), "files_differ": True}
     declared = row(RowCode.MODEL, serving(), serving(model_files="f2"), declared=frozenset({RowCode.MODEL}))
     assert declared.status is COMPARED
 
@@ -79,11 +79,11 @@ def test_other_files_under_one_name_are_said() -> None:
     ],
 )
 def test_engine(fields: dict[str, Any], standing: RowStatus) -> None:
-    found = row(RowCode.ENGINE, serving(), serving(**fields))
-    assert found.status is standing
+    actual_row = row(RowCode.ENGINE, serving(), serving(**fields))
+    assert actual_row.status is standing
     second = replace(SERVED, **fields)
-    assert found.values["engines"] == ("vllm", second.engine)
-    assert found.values["versions"] == ("0.33.0", second.engine_version)
+    assert actual_row.values["engines"] == ("vllm", second.engine)
+    assert actual_row.values["versions"] == ("0.33.0", second.engine_version)
     assert row(RowCode.ENGINE, serving(**fields), serving()).status is standing
 
 
@@ -98,8 +98,8 @@ def test_forced_acceptance_is_never_ranked() -> None:
     for a, b in ((serving(), forced), (forced, serving()), (forced, forced)):
         for ratio in (0.5, 1.5, None):
             declared = frozenset({RowCode.FORCED_ACCEPTANCE})
-            found = row(RowCode.FORCED_ACCEPTANCE, a, b, ratio=ratio, declared=declared)
-            assert found.status is MATTERS and "SGLANG_SIMULATE_ACC_LEN=3.5" in row_text(found, {})
+            actual_row = row(RowCode.FORCED_ACCEPTANCE, a, b, ratio=ratio, declared=declared)
+            assert actual_row.status is MATTERS and "SGLANG_SIMULATE_ACC_LEN=3.5" in row_text(actual_row, {})
     assert row(RowCode.FORCED_ACCEPTANCE, serving(), serving()).status is SAME
     assert RowCode.FORCED_ACCEPTANCE not in DECLARABLE
     by_code = {row.code: row for row in guard(pair_of([serving()], [forced], "startup_s"))}
@@ -132,29 +132,31 @@ def test_sampling_that_requests_override_is_same() -> None:
     ],
 )
 def test_a_setting_has_one_row(name: str, code: RowCode, standing: RowStatus) -> None:
-    told = {row.code: row for row in guard(pair_of([serving()], [serving(settings={**SERVED.settings, name: "x"})]))}
-    assert told[code].status is standing
-    assert told[code].values["fields"] == {
+    rows_by_code = {
+        row.code: row for row in guard(pair_of([serving()], [serving(settings={**SERVED.settings, name: "x"})]))
+    }
+    assert rows_by_code[code].status is standing
+    assert rows_by_code[code].values["fields"] == {
         name: (str(SERVED.settings.get(name)) if name in SERVED.settings else None, "x")
     }
     others = {RowCode.QUANTIZATION, RowCode.KV_DTYPE, RowCode.SETTINGS, RowCode.SAMPLING} - {code}
-    assert {told[other].status for other in others} == {SAME}
+    assert {rows_by_code[other].status for other in others} == {SAME}
 
 
 def test_quantization_from_name_without_setting() -> None:
-    found = row(RowCode.QUANTIZATION, serving(), serving(model="org/model-FP8"))
-    assert found.status is COMPARED and found.values["fields"] == {"weights": (None, "fp8")}
+    actual_row = row(RowCode.QUANTIZATION, serving(), serving(model="org/model-FP8"))
+    assert actual_row.status is COMPARED and actual_row.values["fields"] == {"weights": (None, "fp8")}
     several = row(RowCode.QUANTIZATION, serving(model=None), serving(model="m-i1-Q4_K_M.gguf"))
     assert several.values["fields"] == {"weights": (None, "i1-q4_k_m")}
-    both = {"quantization": "fp8"}
-    assert row(RowCode.QUANTIZATION, serving(settings=both), serving(settings=both, model="m-FP8")).status is SAME
+    fields = {"quantization": "fp8"}
+    assert row(RowCode.QUANTIZATION, serving(settings=fields), serving(settings=fields, model="m-FP8")).status is SAME
 
 
 def test_setting_missing_in_most_runs_is_unstated() -> None:
     """The word 'None' is no value: it once told arms apart that state nothing, and refused them by their sampling."""
     odd = [serving(), serving(), serving(settings={**SERVED.settings, "sampling.top_p": 0.9})]
-    found = row(RowCode.SAMPLING, odd, serving())
-    assert found.status is SAME and found.values["values"] == {}
+    actual_row = row(RowCode.SAMPLING, odd, serving())
+    assert actual_row.status is SAME and actual_row.values["values"] == {}
 
 
 def test_settings_of_unknown_config_are_unknown() -> None:
@@ -167,37 +169,37 @@ def test_settings_of_unknown_config_are_unknown() -> None:
 
 
 def test_workload() -> None:
-    one = of(*streams(1), params={"t": 0, "u": 1})
-    assert row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1})).status is SAME
-    assert row(RowCode.WORKLOAD, one, of(*streams(1), params={"u": 1, "t": 0})).status is SAME, "in any order"
+    facts = of(*streams(1), params={"t": 0, "u": 1})
+    assert row(RowCode.WORKLOAD, facts, of(*streams(1), params={"t": 0, "u": 1})).status is SAME
+    assert row(RowCode.WORKLOAD, facts, of(*streams(1), params={"u": 1, "t": 0})).status is SAME, "in any order"
     here, there = (of(*streams(1), params={"file": f"/{place}/shape.jsonl"}) for place in ("here", "there"))
     assert row(RowCode.WORKLOAD, here, there).status is SAME, "the hash of the prompts stands for the file's content"
     unhashed = of(*streams(1), params={"file": "/there/shape.jsonl"}, prompt_set_hash=None)
     assert row(RowCode.WORKLOAD, here, unhashed).status is MATTERS
-    fewer = row(RowCode.WORKLOAD, one, of(*streams(1), params={"u": 1}))
+    fewer = row(RowCode.WORKLOAD, facts, of(*streams(1), params={"u": 1}))
     assert fewer.status is MATTERS and fewer.values["params"] == ["t"]
     two = run("b", load(streams(1)), load(streams(1), workload="ladder"))
     assert row(RowCode.WORKLOAD, two, two).values["workloads"] == (["ladder, w"], ["ladder, w"])
-    other = row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 1, "u": 1, "v": 2}))
-    assert other.status is MATTERS and other.values["params"] == ["t", "v"]
-    named = row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1}, workload="ladder"))
-    assert named.status is MATTERS and named.values["workloads"] == (["w"], ["ladder"])
-    declared = row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1}, tool="declared"))
+    other_row = row(RowCode.WORKLOAD, facts, of(*streams(1), params={"t": 1, "u": 1, "v": 2}))
+    assert other_row.status is MATTERS and other_row.values["params"] == ["t", "v"]
+    named_row = row(RowCode.WORKLOAD, facts, of(*streams(1), params={"t": 0, "u": 1}, workload="ladder"))
+    assert named_row.status is MATTERS and named_row.values["workloads"] == (["w"], ["ladder"])
+    declared = row(RowCode.WORKLOAD, facts, of(*streams(1), params={"t": 0, "u": 1}, tool="declared"))
     assert declared.status is TOLD and declared.values["declared"] is True
 
 
 def test_own_answers_in_later_prompts_are_told() -> None:
-    generated, own = (of(*streams(1), params={"answers": answers}) for answers in ("generated", OWN_ANSWERS))
+    generated, facts = (of(*streams(1), params={"answers": answers}) for answers in ("generated", OWN_ANSWERS))
     assert row(RowCode.PROMPTS, generated, generated).status is SAME
-    shown = row(RowCode.PROMPTS, own, own)
-    assert shown.status is TOLD and "each server's own" in row_text(shown, {})
+    shown_row = row(RowCode.PROMPTS, facts, facts)
+    assert shown_row.status is TOLD and "each server's own" in row_text(shown_row, {})
 
 
 def test_without_load_only_startup_is_ranked() -> None:
     bare, loaded = run("b"), of(*streams(1))
     for a, b in ((bare, loaded), (loaded, bare), (bare, bare)):
-        found = row(RowCode.WORKLOAD, a, b)
-        assert found.status is MATTERS and found.values["missing"] is True
+        actual_row = row(RowCode.WORKLOAD, a, b)
+        assert actual_row.status is MATTERS and actual_row.values["missing"] is True
 
 
 def test_recordings_are_refused_with_the_way_to_compare_them() -> None:
@@ -221,14 +223,14 @@ def test_older_load_params_are_unknown() -> None:
 
 
 def test_concurrency() -> None:
-    both = of(*streams(1), *(replace(r, phase_index=2) for r in streams(1, 4)))
+    facts = of(*streams(1), *(replace(r, phase_index=2) for r in streams(1, 4)))
     alone = of(*streams(1))
-    found = row(RowCode.CONCURRENCY, both, alone, "output_tps@4")
-    assert found.status is MATTERS and found.values == {"wanted": 4, "targets": [[1, 4], [1]]}
-    assert row(RowCode.CONCURRENCY, both, both, "output_tps@4").status is SAME
-    assert row(RowCode.CONCURRENCY, both, alone).status is SAME
-    assert row(RowCode.CONCURRENCY, both, of(*streams(1, 4))).status is MATTERS, "one stream is decode speed's"
-    assert row(RowCode.CONCURRENCY, both, alone, "tokens_per_j").values["wanted"] is None
+    actual_row = row(RowCode.CONCURRENCY, facts, alone, "output_tps@4")
+    assert actual_row.status is MATTERS and actual_row.values == {"wanted": 4, "targets": [[1, 4], [1]]}
+    assert row(RowCode.CONCURRENCY, facts, facts, "output_tps@4").status is SAME
+    assert row(RowCode.CONCURRENCY, facts, alone).status is SAME
+    assert row(RowCode.CONCURRENCY, facts, of(*streams(1, 4))).status is MATTERS, "one stream is decode speed's"
+    assert row(RowCode.CONCURRENCY, facts, alone, "tokens_per_j").values["wanted"] is None
     assert row(RowCode.CONCURRENCY, of(), of()).status is UNKNOWN, "a tool's results do not tell it"
     assert row(RowCode.CONCURRENCY, alone, of()).status is MATTERS
 
@@ -238,16 +240,16 @@ def test_warmup() -> None:
     cold = run("b", replace(warm.loads[0], requests=tuple(streams(2))))
     assert row(RowCode.WARMUP, warm, warm).status is SAME
     assert row(RowCode.WARMUP, cold, cold).status is TOLD
-    found = row(RowCode.WARMUP, warm, cold)
-    assert found.status is MATTERS and found.values == {"warm": ((True,), (False,))}
+    actual_row = row(RowCode.WARMUP, warm, cold)
+    assert actual_row.status is MATTERS and actual_row.values == {"warm": ((True,), (False,))}
     assert row(RowCode.WARMUP, [warm, cold], [warm, cold]).status is MATTERS
     assert row(RowCode.WARMUP, run("b"), run("b")) == GuardRow(RowCode.WARMUP, UNKNOWN, {"warm": ((), ())})
     assert row(RowCode.WARMUP, warm, run("b")).status is MATTERS
 
 
 def broken_off(facts: RunFacts) -> RunFacts:
-    one = facts.loads[0]
-    return replace(facts, loads=(replace(one, phases=tuple(replace(p, is_complete=False) for p in one.phases)),))
+    load = facts.loads[0]
+    return replace(facts, loads=(replace(load, phases=tuple(replace(p, is_complete=False) for p in load.phases)),))
 
 
 def failing(failures: int, of_all: int, kind: str = "http") -> RunFacts:
@@ -258,10 +260,13 @@ def test_the_start_up_time_asks_nothing_of_a_load() -> None:
     """Failed requests, unlike lengths and a broken load have nothing to do with how long a server takes to start."""
     one = replace(failing(0, 4), startup_s=20.0)
     other = replace(failing(3, 4), startup_s=30.0, loads=broken_off(answers(90)).loads)
-    told = {row.code: row for row in guard(pair_of([one], [other], "startup_s"))}
+    rows_by_code = {row.code: row for row in guard(pair_of([one], [other], "startup_s"))}
     for code in (RowCode.FAILED, RowCode.UNFINISHED, RowCode.LENGTHS, RowCode.WORKLOAD, RowCode.PROMPTS, RowCode.LOOPS):
-        assert told[code].status is SAME and told[code].values == {"not_needed": True}
-    assert "not_needed" not in told[RowCode.MODEL].values and "not_needed" not in told[RowCode.STARVATION].values
+        assert rows_by_code[code].status is SAME and rows_by_code[code].values == {"not_needed": True}
+    assert (
+        "not_needed" not in rows_by_code[RowCode.MODEL].values
+        and "not_needed" not in rows_by_code[RowCode.STARVATION].values
+    )
 
 
 def test_the_definition_of_logs() -> None:
@@ -284,8 +289,8 @@ def test_the_definition_of_logs() -> None:
 def test_a_row_that_matters_refuses_and_no_other() -> None:
     rows = [GuardRow(RowCode.MODEL, standing) for standing in RowStatus]
     assert [row.status for row in refusals(rows)] == [MATTERS]
-    told = guard(pair_of([of(*streams(1))], [failing(3, 4)]))
-    assert [row.code for row in refusals(told)] == [RowCode.FAILED]
+    actual_guard = guard(pair_of([of(*streams(1))], [failing(3, 4)]))
+    assert [row.code for row in refusals(actual_guard)] == [RowCode.FAILED]
 
 
 def test_each_row_is_there_once_and_in_order() -> None:

@@ -25,29 +25,29 @@ Requests = Sequence[RequestRecord]
 def starts(speed: float = 1.0, requests: Requests = ASKED, name: str = "b", **served: Any) -> Arm:
     """Two starts 1 % apart."""
     loads = [load(faster(requests, speed * (1 + n / 100))) for n in range(2)]
-    return arm(*(run(f"{name}{n}", one, served=replace(SERVED, **served)) for n, one in enumerate(loads)))
+    return arm(*(run(f"{name}{n}", load, served=replace(SERVED, **served)) for n, load in enumerate(loads)))
 
 
-def each(change: Callable[[RequestRecord], RequestRecord]) -> Requests:
+def changed_requests(change: Callable[[RequestRecord], RequestRecord]) -> Requests:
     return [change(one) for one in ASKED]
 
 
 def with_cache(share: float) -> Requests:
-    return each(lambda r: replace(r, extra={**r.extra, "cached_prompt_tokens": int(share * 100)}))
+    return changed_requests(lambda r: replace(r, extra={**r.extra, "cached_prompt_tokens": int(share * 100)}))
 
 
 UNLIKE: list[tuple[str, Arm, Arm, str, RowCode]] = [
     (
         "the server cut the prompts to their last half",
         starts(name="a"),
-        starts(1.5, each(lambda r: replace(r, prompt_tokens=50))),
+        starts(1.5, changed_requests(lambda r: replace(r, prompt_tokens=50))),
         "decode_tps",
         RowCode.CONTEXT,
     ),
     (
         "one class alone was answered at length",
         starts(name="a"),
-        starts(1.5, each(lambda r: replace(r, completion_tokens=40) if r.prompt_class == "Q&A" else r)),
+        starts(1.5, changed_requests(lambda r: replace(r, completion_tokens=40) if r.prompt_class == "Q&A" else r)),
         "decode_tps",
         RowCode.LENGTHS,
     ),
@@ -77,8 +77,8 @@ UNLIKE: list[tuple[str, Arm, Arm, str, RowCode]] = [
 
 @pytest.mark.parametrize(("name", "a", "b", "objective", "code"), UNLIKE, ids=[one[0] for one in UNLIKE])
 def test_unlike_pairs_are_refused_by_one_row(name: str, a: Arm, b: Arm, objective: str, code: RowCode) -> None:
-    (found,) = compare_arms([a, b], parse_objective(objective))
-    assert [row.code for row in found.refused] == [code] and not found.is_ranked
+    (comparison,) = compare_arms([a, b], parse_objective(objective))
+    assert [row.code for row in comparison.refused] == [code] and not comparison.is_ranked
 
 
 def other_tokenizer(run: RunFacts) -> RunFacts:
@@ -99,7 +99,7 @@ ALIKE: list[tuple[str, Arm, Arm]] = [
     (
         "a template with a few words more",
         starts(name="a"),
-        starts(1.5, each(lambda r: replace(r, prompt_tokens=112))),
+        starts(1.5, changed_requests(lambda r: replace(r, prompt_tokens=112))),
     ),
     (
         "one request of a class failed in one start",
@@ -116,22 +116,22 @@ ALIKE: list[tuple[str, Arm, Arm]] = [
 
 @pytest.mark.parametrize(("name", "a", "b"), ALIKE, ids=[one[0] for one in ALIKE])
 def test_alike_pairs_are_ranked(name: str, a: Arm, b: Arm) -> None:
-    (found,) = compare_arms([a, b], parse_objective("decode_tps"))
-    assert found.refused == [] and found.judgement and found.judgement.answer is VerdictAnswer.BETTER
-    assert found.judgement.ratio == pytest.approx(1.5, rel=0.001)
+    (comparison,) = compare_arms([a, b], parse_objective("decode_tps"))
+    assert comparison.refused == [] and comparison.judgement and comparison.judgement.answer is VerdictAnswer.BETTER
+    assert comparison.judgement.ratio == pytest.approx(1.5, rel=0.001)
 
 
 def test_a_part_of_the_requests_is_told() -> None:
     """A tool that stops by the clock leaves what it has in flight: what is shared counts, and how little is said."""
     part = [r if n == 0 else replace(r, error_kind="cancelled") for n, r in enumerate(ASKED)]
-    (found,) = compare_arms([starts(name="a"), starts(1.5, part)], parse_objective("decode_tps"))
-    told = next(row for row in found.rows if row.code is RowCode.PROMPTS)
-    assert told.status is RowStatus.TOLD and told.values == {"matched": 1, "measured": 8}
+    (comparison,) = compare_arms([starts(name="a"), starts(1.5, part)], parse_objective("decode_tps"))
+    rows = next(row for row in comparison.rows if row.code is RowCode.PROMPTS)
+    assert rows.status is RowStatus.TOLD and rows.values == {"matched": 1, "measured": 8}
 
 
 def test_other_tokenizer_allowed_between_models() -> None:
-    long = each(lambda r: replace(r, prompt_tokens=150))
+    long = changed_requests(lambda r: replace(r, prompt_tokens=150))
     b = arm(*map(other_tokenizer, starts(1.5, long).runs))
-    (found,) = compare_arms([starts(name="a"), b], parse_objective("decode_tps"), declared={RowCode.MODEL})
-    assert found.is_ranked
-    assert next(row for row in found.rows if row.code is RowCode.CONTEXT).status is RowStatus.TOLD
+    (comparison,) = compare_arms([starts(name="a"), b], parse_objective("decode_tps"), declared={RowCode.MODEL})
+    assert comparison.is_ranked
+    assert next(row for row in comparison.rows if row.code is RowCode.CONTEXT).status is RowStatus.TOLD

@@ -35,22 +35,25 @@ def row_of(first: list[RunFacts], second: list[RunFacts]) -> GuardRow:
     ],
 )
 def test_measured_answers(changed_share: float, status: RowStatus, words: str) -> None:
-    found = row_of([start("a", 0.0), start("a2", 0.0, 1)], [start("b", changed_share, 2)])
-    assert found.status is status and words in row_text(found, {})
-    said = quality_sentence(found, "f16")
-    assert said.startswith("Its answers: first choice as f16's at ") and "f16's own: 100.0 %" in said
+    row = row_of([start("a", 0.0), start("a2", 0.0, 1)], [start("b", changed_share, 2)])
+    assert row.status is status and words in row_text(row, {})
+    actual_quality_sentence = quality_sentence(row, "f16")
+    assert (
+        actual_quality_sentence.startswith("Its answers: first choice as f16's at ")
+        and "f16's own: 100.0 %" in actual_quality_sentence
+    )
 
 
 def test_one_start_of_the_reference_decides_nothing() -> None:
-    found = row_of([start("a", 0.0)], [start("b", 0.05, 2)])
-    assert found.status is RowStatus.UNKNOWN
-    assert "its own was not measured" in quality_sentence(found, "A")
+    row = row_of([start("a", 0.0)], [start("b", 0.05, 2)])
+    assert row.status is RowStatus.UNKNOWN
+    assert "its own was not measured" in quality_sentence(row, "A")
 
 
 def test_unmeasured_answers_are_told_where_something_may_change_them() -> None:
-    found = row_of([start("a", kv_cache_dtype="f16")], [start("b", kv_cache_dtype="q4_0")])
-    assert found.status is RowStatus.TOLD
-    assert quality_sentence(found, "A") == (
+    row = row_of([start("a", kv_cache_dtype="f16")], [start("b", kv_cache_dtype="q4_0")])
+    assert row.status is RowStatus.TOLD
+    assert quality_sentence(row, "A") == (
         "Its answers: not compared (another KV cache type): no fidelity load was run on both."
     )
     alike = row_of([start("a")], [start("b")])
@@ -60,6 +63,6 @@ def test_unmeasured_answers_are_told_where_something_may_change_them() -> None:
 def test_another_tokenizer_is_said() -> None:
     first = replace(run("a"), fidelity=tuple(build_fidelity_loads([position("a")])))
     second = replace(run("b"), fidelity=tuple(build_fidelity_loads([position("b", prefix_hash="other")])))
-    found = row_of([first], [second])
-    assert found.status is RowStatus.TOLD and "their tokenizers differ" in row_text(found, {})
-    assert found.code is RowCode.QUALITY
+    row = row_of([first], [second])
+    assert row.status is RowStatus.TOLD and "their tokenizers differ" in row_text(row, {})
+    assert row.code is RowCode.QUALITY

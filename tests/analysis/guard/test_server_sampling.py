@@ -23,9 +23,9 @@ def served(command: str, speed: float) -> Arm:
     config = explain(command).config
     assert config
     started = Run(id="r", name="r", color=0, state=RunState.FINISHED, config=config, machine_id="m1", created_at=NOW)
-    asked = streams(4)
-    loads = [load(faster(asked, speed * (1 + n / 100))) for n in range(2)]
-    return arm(*(run(f"{speed}-{n}", one, served=served_by(started, (), ())) for n, one in enumerate(loads)))
+    requested_streams = streams(4)
+    loads = [load(faster(requested_streams, speed * (1 + n / 100))) for n in range(2)]
+    return arm(*(run(f"{speed}-{n}", load, served=served_by(started, (), ())) for n, load in enumerate(loads)))
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def served(command: str, speed: float) -> Arm:
 )
 def test_server_sampling_refused_unless_declared(command: str, words: str, field: str) -> None:
     sides = [served(command, 1.0), served(f"{command} {words}", 1.2)]
-    (found,) = compare_arms(sides)
-    row = next(row for row in found.rows if row.code is RowCode.SAMPLING)
-    assert row.status is RowStatus.MATTERS and not found.is_ranked
+    (comparison,) = compare_arms(sides)
+    row = next(row for row in comparison.rows if row.code is RowCode.SAMPLING)
+    assert row.status is RowStatus.MATTERS and not comparison.is_ranked
     assert list(row.values["fields"]) == [field]
     (declared,) = compare_arms(sides, declared=[RowCode.SAMPLING])
     assert declared.is_ranked
@@ -53,15 +53,15 @@ def test_server_sampling_refused_unless_declared(command: str, words: str, field
 
 def test_sampling_variable_counts_as_sampling() -> None:
     by_variable, by_flag = served(f"LLAMA_ARG_TEMPERATURE=0.7 {LLAMACPP}", 1.2), served(f"{LLAMACPP} --temp 0.7", 1.1)
-    (found,) = compare_arms([served(LLAMACPP, 1.0), by_variable])
-    row = next(row for row in found.rows if row.code is RowCode.SAMPLING)
+    (comparison,) = compare_arms([served(LLAMACPP, 1.0), by_variable])
+    row = next(row for row in comparison.rows if row.code is RowCode.SAMPLING)
     assert (row.status, list(row.values["fields"])) == (RowStatus.MATTERS, ["sampling.temp"])
     (alike,) = compare_arms([by_flag, by_variable])
     assert next(row.status for row in alike.rows if row.code is RowCode.SAMPLING) is RowStatus.SAME
 
 
 @pytest.mark.parametrize(
-    ("command", "one", "other"),
+    ("command", "text", "other"),
     [
         (
             VLLM,
@@ -76,7 +76,7 @@ def test_sampling_variable_counts_as_sampling() -> None:
         (LLAMACPP, "--temp 0.7", "--temperature=0.7"),
     ],
 )
-def test_equivalent_sampling_spellings_are_equal(command: str, one: str, other: str) -> None:
-    (found,) = compare_arms([served(f"{command} {one}", 1.0), served(f"{command} {other}", 1.2)])
-    assert found.is_ranked and found.refused == []
-    assert next(row.status for row in found.rows if row.code is RowCode.SAMPLING) is RowStatus.SAME
+def test_equivalent_sampling_spellings_are_equal(command: str, text: str, other: str) -> None:
+    (comparison,) = compare_arms([served(f"{command} {text}", 1.0), served(f"{command} {other}", 1.2)])
+    assert comparison.is_ranked and comparison.refused == []
+    assert next(row.status for row in comparison.rows if row.code is RowCode.SAMPLING) is RowStatus.SAME

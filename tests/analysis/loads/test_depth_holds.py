@@ -61,9 +61,9 @@ def test_suites_are_tasks_whose_items_are_paired_by_request() -> None:
 def test_wrong_claims_are_rare() -> None:
     """The long version's figures are in benchmarks/README.md."""
     rng = np.random.default_rng(7)
-    lost = simulate(rng, trials=400, repeats=4, loss=0.10)
+    simulation = simulate(rng, trials=400, repeats=4, loss=0.10)
     equal = simulate(rng, trials=400, repeats=4, loss=0.0)
-    assert lost.holds <= 0.05 and equal.breaks <= 0.05
+    assert simulation.holds <= 0.05 and equal.breaks <= 0.05
     assert equal.holds >= 0.3 and simulate(rng, trials=100, repeats=4, loss=0.5).breaks >= 0.9
 
 

@@ -52,13 +52,13 @@ def load(load_id: str, changed_share: float = 0.0, seed: int = 0) -> FidelityLoa
         position(load_id, text, 300 + n, (2, 1) if chance.random() < changed_share else (1, 2))
         for text, n in product(range(TEXTS), range(PER_TEXT))
     )
-    (made,) = build_fidelity_loads(rows)
-    return made
+    (fidelity_load,) = build_fidelity_loads(rows)
+    return fidelity_load
 
 
-def compared(*others: FidelityLoad, floor: float | None = 0.0) -> Fidelity:
+def compared(*fidelity_load: FidelityLoad, floor: float | None = 0.0) -> Fidelity:
     references = [load("a")] + ([] if floor is None else [load("a2", floor, seed=1)])
-    fidelity = compare_fidelity(references, others)
+    fidelity = compare_fidelity(references, fidelity_load)
     assert isinstance(fidelity, Fidelity)
     return fidelity
 
@@ -95,10 +95,10 @@ def test_starts_of_an_arm_are_one_measurement_of_its_positions() -> None:
 
 
 def test_other_tokenizer_and_missing_loads_are_refused() -> None:
-    (other,) = build_fidelity_loads([position("b", prefix_hash="another")])
+    (other_fidelity_load,) = build_fidelity_loads([position("b", prefix_hash="another")])
     assert compare_fidelity([load("a")], []) == Reason(Code.NO_FIDELITY)
     (reference,) = build_fidelity_loads([position("a")])
-    assert compare_fidelity([reference], [other]) == Reason(Code.OTHER_TOKENIZER)
+    assert compare_fidelity([reference], [other_fidelity_load]) == Reason(Code.OTHER_TOKENIZER)
     (elsewhere,) = build_fidelity_loads([position("b", prefix=9)])
     assert compare_fidelity([reference], [elsewhere]) == Reason(Code.NO_SHARED_POSITIONS)
 
@@ -123,7 +123,7 @@ def test_greedy_answers_differ_from_a_token_on(other: tuple[int, ...], index: in
     assert first_difference(pair) == index
 
 
-def drawn(chance: random.Random, rate: float, correlation: float) -> Iterator[int]:
+def correlated_counts(chance: random.Random, rate: float, correlation: float) -> Iterator[int]:
     """Counts of texts whose own rates vary, so that positions of a text are correlated."""
     a, b = (share * (1 - correlation) / correlation for share in (rate, 1 - rate))
     for _ in range(TEXTS):
@@ -134,9 +134,10 @@ def drawn(chance: random.Random, rate: float, correlation: float) -> Iterator[in
 def test_interval_covers_a_true_loss_with_correlated_positions() -> None:
     chance, covered, detected, trials = random.Random(5), 0, 0, 200
     for _ in range(trials):
-        floor = list(drawn(chance, 0.004, 0.05))
+        floor = list(correlated_counts(chance, 0.004, 0.05))
         loss = [
-            min(PER_TEXT, a + b) for a, b in zip(drawn(chance, 0.004, 0.05), drawn(chance, 0.02, 0.05), strict=True)
+            min(PER_TEXT, a + b)
+            for a, b in zip(correlated_counts(chance, 0.004, 0.05), correlated_counts(chance, 0.02, 0.05), strict=True)
         ]
         first, second = ({f"{n}": TextCount(PER_TEXT - c, PER_TEXT) for n, c in enumerate(c)} for c in (loss, floor))
         estimate = difference_of_shares(first, second)

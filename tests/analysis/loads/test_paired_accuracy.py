@@ -22,37 +22,37 @@ from analysis.loads.paired_accuracy import PairedItems, mcnemar_exact, newcombe_
     ],
 )
 def test_newcombe_is_the_published_interval(items: tuple[int, int, int, int], low: float, high: float) -> None:
-    found = newcombe_paired(PairedItems(*items))
-    assert (-found.high, -found.low) == pytest.approx((low, high), abs=6e-4)
+    interval = newcombe_paired(PairedItems(*items))
+    assert (-interval.high, -interval.low) == pytest.approx((low, high), abs=6e-4)
 
 
-@pytest.mark.parametrize(("lost", "won", "p"), [(1, 7, 0.0703), (6, 16, 0.0525)])
-def test_mcnemar_is_the_published_p_value(lost: int, won: int, p: float) -> None:
+@pytest.mark.parametrize(("number", "won", "p"), [(1, 7, 0.0703), (6, 16, 0.0525)])
+def test_mcnemar_is_the_published_p_value(number: int, won: int, p: float) -> None:
     """Bentur 2009 and Cavo 2012 in Fagerland et al., BMC Medical Research Methodology 13 (2013) 91."""
-    assert mcnemar_exact(lost, won) == pytest.approx(p, abs=5e-5)
+    assert mcnemar_exact(number, won) == pytest.approx(p, abs=5e-5)
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-def test_mcnemar_is_a_sign_test(lost: int, won: int) -> None:
-    expected = binomtest(lost, lost + won).pvalue if lost + won else 1.0
-    assert mcnemar_exact(lost, won) == pytest.approx(expected, rel=1e-9)
+def test_mcnemar_is_a_sign_test(number: int, won: int) -> None:
+    expected = binomtest(number, number + won).pvalue if number + won else 1.0
+    assert mcnemar_exact(number, won) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_few_lost_items_of_many_count() -> None:
-    found = paired_difference(PairedItems(2444, 82, 13, 461))
-    assert (found.points, found.low, found.high) == pytest.approx((-2.3, -2.95, -1.67), abs=0.01)
-    assert found.p_value < 1e-12
+    difference = paired_difference(PairedItems(2444, 82, 13, 461))
+    assert (difference.points, difference.low, difference.high) == pytest.approx((-2.3, -2.95, -1.67), abs=0.01)
+    assert difference.p_value < 1e-12
 
 
 @given(st.tuples(*[st.integers(0, 60)] * 4).filter(any))
 def test_swapped_arms_mirror_the_interval(counts: tuple[int, int, int, int]) -> None:
     both, lost, won, neither = counts
-    found, mirrored = (
+    interval, mirrored = (
         newcombe_paired(PairedItems(*items)) for items in ((both, lost, won, neither), (both, won, lost, neither))
     )
-    assert found == pytest.approx((-mirrored.high, -mirrored.low), abs=1e-12)
+    assert interval == pytest.approx((-mirrored.high, -mirrored.low), abs=1e-12)
     difference = (won - lost) / sum(counts)
-    assert -1 <= found.low <= difference + 1e-12 and difference - 1e-12 <= found.high <= 1
+    assert -1 <= interval.low <= difference + 1e-12 and difference - 1e-12 <= interval.high <= 1
 
 
 @pytest.mark.parametrize("items", [(0, 0, 0, 0), (5, -1, 2, 3)])
@@ -71,6 +71,7 @@ def test_the_interval_covers_95_of_100(shares: tuple[float, ...]) -> None:
     truth = shares[2] - shares[1]
     draws = rng.multinomial(400, shares, count)
     covered = sum(
-        found.low <= truth <= found.high for found in (newcombe_paired(PairedItems(*map(int, row))) for row in draws)
+        interval.low <= truth <= interval.high
+        for interval in (newcombe_paired(PairedItems(*map(int, row))) for row in draws)
     )
     assert covered / count >= 0.95 - 2 * sqrt(0.05 * 0.95 / count) - 0.005

@@ -1,4 +1,4 @@
-"""What can be watched side by side: requests that all loads have alone, and each piece when it came."""
+"""Requests that can be replayed side by side: those that all loads sent alone, with the time of each piece."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T0 = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def request(run_id: str, phase: int, place: int, prompt: str = "p", **updates: object) -> RequestRecord:
-    told = {"ttft_ms": 10.0, "decode_ms": 90.0, "total_ms": 100.0, "completion_tokens": 4, "prompt_hash": prompt}
+    fields = {"ttft_ms": 10.0, "decode_ms": 90.0, "total_ms": 100.0, "completion_tokens": 4, "prompt_hash": prompt}
     placed = {"phase_index": phase, "sequence": place, "since_phase_s": 0.5 + place}
     return RequestRecord(
         run_id, f"{run_id}-{phase}-{place}", "w", "measure", f"class {phase}", 0, 1, T0 + timedelta(seconds=place),
-        **{**told, **placed, **updates},  # type: ignore[arg-type]
+        **{**fields, **placed, **updates},  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -25,8 +25,8 @@ def load(run_id: str, *requests: RequestRecord, load_id: str = "one") -> LoadRec
 
 
 def test_phase_replays_whole_or_per_request() -> None:
-    both = [load(run, request(run, 1, 0), request(run, 1, 1), request(run, 2, 0)) for run in "ab"]
-    assert scenes(both) == [
+    loads = [load(run, request(run, 1, 0), request(run, 1, 1), request(run, 2, 0)) for run in "ab"]
+    assert scenes(loads) == [
         Scene(1, None, ("class 1",), 1, 2),
         Scene(1, 0, ("class 1",), 1, 1),
         Scene(1, 1, ("class 1",), 1, 1),
@@ -42,10 +42,10 @@ def test_incomplete_or_failed_pieces_not_offered() -> None:
 
 def test_newest_most_shared_load_is_taken() -> None:
     old, new = load("a", request("a", 1, 0), load_id="old"), load("a", request("a", 1, 0, "else"), load_id="new")
-    theirs = [load("b", request("b", 1, 0), load_id="first"), load("b", request("b", 1, 0), load_id="again")]
+    loads = [load("b", request("b", 1, 0), load_id="first"), load("b", request("b", 1, 0), load_id="again")]
     alone = load("c", request("c", 1, 0, "of its own"))
-    chosen = loads_in_common({"a": [old, new], "b": theirs, "c": [alone]})
-    assert {run_id: one.load_id for run_id, one in chosen.items()} == {"a": "old", "b": "again"}
+    chosen_loads = loads_in_common({"a": [old, new], "b": loads, "c": [alone]})
+    assert {run_id: value.load_id for run_id, value in chosen_loads.items()} == {"a": "old", "b": "again"}
 
 
 def test_run_without_whole_request_has_no_replay() -> None:
@@ -62,8 +62,10 @@ def test_pieces_keep_time_since_first_request() -> None:
 
 def test_mismatched_counts_and_times_are_rejected() -> None:
     one = load("a", request("a", 1, 0), request("a", 1, 1))
-    told = scene_answers(one, common_keys([one]), scenes([one])[0], {"a-1-0": ([10, 20], [1]), "a-1-1": (None, None)})
-    assert len(told) == 1 and told[0].tokens is None
+    actual_scene_answers = scene_answers(
+        one, common_keys([one]), scenes([one])[0], {"a-1-0": ([10, 20], [1]), "a-1-1": (None, None)}
+    )
+    assert len(actual_scene_answers) == 1 and actual_scene_answers[0].tokens is None
 
 
 def test_unknown_start_excluded_beside_others() -> None:

@@ -39,32 +39,38 @@ Total throughput: 118.3 tok/s (4 requests completed)
 
 
 def printed_records() -> list[RequestRecord]:
-    said = re.findall(r"(\d+) tokens = ([\d.]+) tok/s", PRINTED)
+    matches = re.findall(r"(\d+) tokens = ([\d.]+) tok/s", PRINTED)
     return [
         replace(RECORD, completion_tokens=int(tokens), total_ms=int(tokens) / float(rate) * 1000)
-        for tokens, rate in said
+        for tokens, rate in matches
     ]
 
 
 def test_published_block_gives_both_aggregates() -> None:
-    found = aggregates(printed_records())
-    assert found.sum_of_rates_tps == pytest.approx(122.7, abs=0.05)
-    assert found.wall_s == pytest.approx(34.59, abs=0.01)
-    assert found.wall_tps == pytest.approx(118.3, abs=0.15)  # 4096 / 34.59 is 118.4: the block prints 0.1 less
-    assert (found.requests, found.tokens, found.left_out) == (4, 4096, 0)
+    actual_aggregates = aggregates(printed_records())
+    assert actual_aggregates.sum_of_rates_tps == pytest.approx(122.7, abs=0.05)
+    assert actual_aggregates.wall_s == pytest.approx(34.59, abs=0.01)
+    assert actual_aggregates.wall_tps == pytest.approx(
+        118.3, abs=0.15
+    )  # 4096 / 34.59 is 118.4: the block prints 0.1 less
+    assert (actual_aggregates.requests, actual_aggregates.tokens, actual_aggregates.left_out) == (4, 4096, 0)
 
 
 def test_failed_requests_are_counted_not_rated() -> None:
     failed = replace(RECORD, error_kind="stalled", sent_at=START - timedelta(seconds=50))
     uncounted = replace(RECORD, completion_tokens=None)
-    found = aggregates([RECORD, failed, uncounted])
-    assert (found.requests, found.left_out, found.wall_tps) == (1, 2, 45.5)
+    actual_aggregates = aggregates([RECORD, failed, uncounted])
+    assert (actual_aggregates.requests, actual_aggregates.left_out, actual_aggregates.wall_tps) == (1, 2, 45.5)
 
 
 def test_nothing_to_rate_is_unknown_with_a_reason() -> None:
-    found = aggregates([replace(RECORD, error_kind="refused", completion_tokens=None)])
-    assert (found.wall_tps, found.sum_of_rates_tps, found.left_out) == (None, None, 1)
-    assert found.reason == Reason(Code.NO_REQUEST_COUNTED)
+    actual_aggregates = aggregates([replace(RECORD, error_kind="refused", completion_tokens=None)])
+    assert (actual_aggregates.wall_tps, actual_aggregates.sum_of_rates_tps, actual_aggregates.left_out) == (
+        None,
+        None,
+        1,
+    )
+    assert actual_aggregates.reason == Reason(Code.NO_REQUEST_COUNTED)
 
 
 def test_total_speed_counts_prompts_too() -> None:

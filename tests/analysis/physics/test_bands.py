@@ -20,17 +20,17 @@ def window(length: float | None, steps: float | None = 22.0, activity: str = "ac
 def test_two_published_bands_are_found_and_cut() -> None:
     rng = np.random.default_rng(3)
     lengths = [*rng.normal(4.23, 0.08, 20), *rng.normal(4.95, 0.04, 10)]
-    found = bands_of([window(length) for length in lengths])
-    lower, upper = found.bands
+    bands = bands_of([window(length) for length in lengths])
+    lower, upper = bands.bands
     assert (lower.windows, upper.windows) == (20, 10) and upper.share == pytest.approx(1 / 3)
     assert lower.acceptance_length == pytest.approx(4.23, abs=0.06)
     assert upper.decode_tps == pytest.approx(22 * upper.acceptance_length)
-    assert found.cause == "acceptance"
+    assert bands.cause == "acceptance"
 
 
 def test_published_lines_share_steps_per_second() -> None:
     steps = [tps / length for tps, length in PUBLISHED]
-    assert [round(one, 2) for one in steps] == [22.41, 22.8, 22.09, 21.61]
+    assert [round(step, 2) for step in steps] == [22.41, 22.8, 22.09, 21.61]
     assert cause_of([float(np.median(steps[:2])), float(np.median(steps[2:]))]) == "acceptance"
     assert cause_of([22.4, 18.0]) == "steps" and cause_of([22.4, None]) == "unknown"
 
@@ -70,6 +70,6 @@ def test_few_windows_and_none_have_reasons() -> None:
 
 
 def test_windows_that_are_all_alike_are_one_band() -> None:
-    found = bands_of([window(5.0)] * 12)
-    assert [(band.windows, band.share, band.acceptance_length) for band in found.bands] == [(12, 1.0, 5.0)]
-    assert found.cause is None
+    bands = bands_of([window(5.0)] * 12)
+    assert [(band.windows, band.share, band.acceptance_length) for band in bands.bands] == [(12, 1.0, 5.0)]
+    assert bands.cause is None

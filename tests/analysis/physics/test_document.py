@@ -24,9 +24,9 @@ OLD, NEW = PrintedDefinition.BLOCKS_OVER_GROUPS, PrintedDefinition.REQUESTS_TIME
 
 
 def share(gpu: str, gib: float, tps: float) -> str:
-    found = find_gpu(gpu)
-    assert found
-    return f"{100 * share_of_limit(tps, limit_tps(step_bytes(gib * GIB), found.bandwidth_gb_s * 1e9)):.0f} %"
+    actual_gpu = find_gpu(gpu)
+    assert actual_gpu
+    return f"{100 * share_of_limit(tps, limit_tps(step_bytes(gib * GIB), actual_gpu.bandwidth_gb_s * 1e9)):.0f} %"
 
 
 @pytest.mark.parametrize(

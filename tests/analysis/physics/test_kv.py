@@ -1,4 +1,4 @@
-"""What fits into KV memory: by the model's layers, and by each engine version's own way of printing it."""
+"""Capacity of the KV cache: by the model's layers, and by each engine version's own way of printing it."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_kv_pool_of_120624_tokens_version_0_20_0() -> None:
 
 def test_kv_pool_of_60752_tokens_is_fp8() -> None:
     pool = block_pool(GEMMA, FP8)
-    found = [
+    numbers = [
         b for b in range(22000, 24000) if pool.printed_tokens(PrintedDefinition.BLOCKS_OVER_GROUPS, b, 1, 1) == 60_752
     ]
-    assert (found[0], found[-1]) == (22782, 22787)
-    assert {f"{pool.requests(b, 32768, BATCHED):.2f}" for b in found} == {"5.83"}
+    assert (numbers[0], numbers[-1]) == (22782, 22787)
+    assert {f"{pool.requests(b, 32768, BATCHED):.2f}" for b in numbers} == {"5.83"}
 
 
 def test_one_full_request_does_not_fit_there() -> None:
@@ -87,13 +87,13 @@ def test_ways_in_which_layers_are_told() -> None:
     read = read_attention(state)
     assert isinstance(read, Attention) and (read.layers[0].count, read.state_layers) == (8, 24)
     every_sixth = {**LLAMA_3_8B, "sliding_window": 512, "sliding_window_pattern": 6}
-    assert [(one.count, one.window) for one in layers_of(every_sixth)] == [(5, None), (27, 512)]
+    assert [(layer.count, layer.window) for layer in layers_of(every_sixth)] == [(5, None), (27, 512)]
     all_slide = {**LLAMA_3_8B, "sliding_window": 4096}
-    assert [(one.count, one.window) for one in layers_of(all_slide)] == [(32, 4096)]
+    assert [(layer.count, layer.window) for layer in layers_of(all_slide)] == [(32, 4096)]
     off = {**all_slide, "use_sliding_window": False}
-    assert [(one.count, one.window) for one in layers_of(off)] == [(32, None)]
+    assert [(layer.count, layer.window) for layer in layers_of(off)] == [(32, None)]
     first_full = {**all_slide, "use_sliding_window": True, "max_window_layers": 28}
-    assert [(one.count, one.window) for one in layers_of(first_full)] == [(28, None), (4, 4096)]
+    assert [(layer.count, layer.window) for layer in layers_of(first_full)] == [(28, None), (4, 4096)]
     letters = {**LLAMA_3_8B, "num_hidden_layers": 5, "hybrid_override_pattern": "M-M*-"}
     assert layers_of(letters)[0].count == 1
     shared = {**LLAMA_3_8B, "num_kv_shared_layers": 12}
@@ -125,9 +125,9 @@ def test_conflicting_value_is_unknown_with_reason(config: dict[str, Any]) -> Non
     "config", [GEMMA_4_31B, LLAMA_3_8B, DEEPSEEK_V3, QWEN3_30B_A3B, {**LLAMA_3_8B, "mamba_d_state": 16}]
 )
 def test_kept_config_gives_the_same_result(config: dict[str, Any]) -> None:
-    kept = shape_of({**config, "quantization_config": {"ignore": ["a"] * 1000}, "_name_or_path": "/secret"})
-    assert read_attention(kept) == read_attention(config) and read_experts(kept) == read_experts(config)
-    assert "quantization_config" not in kept and "_name_or_path" not in kept
+    shape = shape_of({**config, "quantization_config": {"ignore": ["a"] * 1000}, "_name_or_path": "/secret"})
+    assert read_attention(shape) == read_attention(config) and read_experts(shape) == read_experts(config)
+    assert "quantization_config" not in shape and "_name_or_path" not in shape
 
 
 def test_bytes_of_a_number() -> None:
@@ -146,8 +146,8 @@ kinds = st.builds(
 
 
 @given(st.lists(kinds, min_size=1, max_size=2), st.integers(1, 300_000), st.integers(1, 300_000))
-def test_a_longer_request_never_takes_less(layers: list[Layers], one: int, other: int) -> None:
-    short, long = sorted((one, other))
+def test_a_longer_request_never_takes_less(layers: list[Layers], number: int, other: int) -> None:
+    short, long = sorted((number, other))
     assert request_bytes(layers, FP8, short) <= request_bytes(layers, FP8, long)
     assert requests_that_fit(GIB, layers, FP8, short) >= requests_that_fit(GIB, layers, FP8, long)
     pool = block_pool(layers, FP8)
@@ -158,5 +158,5 @@ def test_a_longer_request_never_takes_less(layers: list[Layers], one: int, other
 def test_blocks_hold_what_a_request_keeps(layers: list[Layers], context: int) -> None:
     """Paging only adds: the blocks of a request are at least its bytes."""
     pool = block_pool(layers, BF16)
-    kept = sum(one.count * layer_bytes(one, BF16) * min(context, one.window or context) for one in layers)
-    assert pool.blocks_of_request(context, BATCHED) * pool.block_bytes >= kept
+    total = sum(layer.count * layer_bytes(layer, BF16) * min(context, layer.window or context) for layer in layers)
+    assert pool.blocks_of_request(context, BATCHED) * pool.block_bytes >= total

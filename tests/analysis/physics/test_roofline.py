@@ -26,9 +26,9 @@ GB10, PRO_6000 = "NVIDIA GB10", "NVIDIA RTX PRO 6000 Blackwell Workstation Editi
     ],
 )
 def test_the_shares_of_the_documents(gpu: str, weights_gib: float, tps: float, share: float) -> None:
-    found = find_gpu(gpu)
-    assert found
-    limit = limit_tps(step_bytes(weights_gib * GIB), found.bandwidth_gb_s * 1e9)
+    actual_gpu = find_gpu(gpu)
+    assert actual_gpu
+    limit = limit_tps(step_bytes(weights_gib * GIB), actual_gpu.bandwidth_gb_s * 1e9)
     assert round(share_of_limit(tps, limit), 2) == share
 
 
@@ -76,11 +76,11 @@ def test_a_shape_that_is_not_told_is_unknown() -> None:
 
 def test_gpus_have_sources_and_match_driver_names() -> None:
     assert all(gpu.source and gpu.bandwidth_gb_s > 0 and gpu.memory_gb > 0 for gpu in load_gpus())
-    named = {
+    fields = {
         "NVIDIA RTX PRO 6000 Blackwell Server Edition": 1597,
         "NVIDIA H200 NVL": 4800,
         "NVIDIA H100 80GB HBM3": 3350,
         "NVIDIA A100-SXM4-80GB": 2039,
     }
-    assert {name: gpu.bandwidth_gb_s for name in named if (gpu := find_gpu(name))} == named
+    assert {name: gpu.bandwidth_gb_s for name in fields if (gpu := find_gpu(name))} == fields
     assert find_gpu("NVIDIA Riva TNT2") is None

@@ -72,8 +72,8 @@ def test_interval_narrows_with_drafts_repeatably() -> None:
 
 @given(FALLING, st.floats(0, 1))
 def test_the_curve_s_top_is_the_best(shares: list[float], cost: float) -> None:
-    found = best_k(shares, cost, 100)
-    assert found.curve[found.k] == max(found.curve) == found.speedup
-    assert found.curve[0] == 1.0 and len(found.curve) == len(shares) + 1
+    actual_best_k = best_k(shares, cost, 100)
+    assert actual_best_k.curve[actual_best_k.k] == max(actual_best_k.curve) == actual_best_k.speedup
+    assert actual_best_k.curve[0] == 1.0 and len(actual_best_k.curve) == len(shares) + 1
     tokens = accumulate(shares, initial=1.0)
-    assert found.curve == pytest.approx([t / (1 + k * cost) for k, t in enumerate(tokens)])
+    assert actual_best_k.curve == pytest.approx([t / (1 + k * cost) for k, t in enumerate(tokens)])

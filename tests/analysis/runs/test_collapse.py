@@ -26,9 +26,9 @@ def clean_words(seed: int, count: int) -> list[str]:
 @given(seed=st.integers(0, 10**9), count=st.integers(0, 1500))
 @settings(max_examples=60)
 def test_clean_text_gives_no_alarm(seed: int, count: int) -> None:
-    found = find_collapse(" ".join(clean_words(seed, count)))
-    assert (found.verdict, found.looped_words, found.has_low_variety) == ("none", 0, False)
-    assert found.words == count
+    collapse = find_collapse(" ".join(clean_words(seed, count)))
+    assert (collapse.verdict, collapse.looped_words, collapse.has_low_variety) == ("none", 0, False)
+    assert collapse.words == count
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -49,29 +49,29 @@ def test_real_code_and_json_give_no_alarm(module: object) -> None:
 def test_an_exact_loop_at_the_end_is_always_seen(seed: int, before: int, unit: list[str], extra: int) -> None:
     looped = max(3 * len(unit), 48) + extra
     words = clean_words(seed, before) + (unit * looped)[:looped]
-    found = find_collapse(" ".join(words))
-    assert found.verdict == "collapsed"
-    assert found.onset_word is not None and found.onset_word <= before
-    assert found.period_words is not None and found.period_words <= len(unit)
-    assert found.looped_words >= looped
+    collapse = find_collapse(" ".join(words))
+    assert collapse.verdict == "collapsed"
+    assert collapse.onset_word is not None and collapse.onset_word <= before
+    assert collapse.period_words is not None and collapse.period_words <= len(unit)
+    assert collapse.looped_words >= looped
 
 
 def test_onset_period_and_sample_are_told() -> None:
     unit = ["box", "box", "box", "this", "lap"]
     words = [f"word{n}" for n in range(200)] + unit * 30
-    found = find_collapse(" ".join(words))
-    assert (found.onset_word, found.period_words, found.looped_words) == (200, 5, 150)
-    assert found.sample == "box box box this lap"
-    told = found.as_json(completion_tokens=700)
-    assert (told["onset_token"], told["looped_ratio"]) == (400, 0.4286)
-    assert found.as_json(None)["onset_token"] is None
+    collapse = find_collapse(" ".join(words))
+    assert (collapse.onset_word, collapse.period_words, collapse.looped_words) == (200, 5, 150)
+    assert collapse.sample == "box box box this lap"
+    fields = collapse.as_json(completion_tokens=700)
+    assert (fields["onset_token"], fields["looped_ratio"]) == (400, 0.4286)
+    assert collapse.as_json(None)["onset_token"] is None
 
 
 def test_a_loop_that_ends_is_transient() -> None:
     words = clean_words(1, 300) + ["round", "and", "round"] * 40 + clean_words(2, 300)
-    found = find_collapse(" ".join(words))
-    assert (found.verdict, found.period_words) == ("transient", 3)
-    assert 100 <= found.looped_words <= 125
+    collapse = find_collapse(" ".join(words))
+    assert (collapse.verdict, collapse.period_words) == ("transient", 3)
+    assert 100 <= collapse.looped_words <= 125
 
 
 def test_two_copies_are_no_loop() -> None:
@@ -87,8 +87,8 @@ def test_loops_without_spaces_are_seen(unit: str) -> None:
 def test_random_mix_of_phrases_is_a_near_loop() -> None:
     phrases = ["the tyres are still cold", "box now for the hard", "we wait for the rain"]
     text = " ".join(random.Random(5).choices(phrases, k=120))
-    found = find_collapse(text)
-    assert (found.verdict, found.period_words, found.has_low_variety) == ("collapsed", None, True)
+    collapse = find_collapse(text)
+    assert (collapse.verdict, collapse.period_words, collapse.has_low_variety) == ("collapsed", None, True)
 
 
 def test_near_loops_allowed_in_structured_text() -> None:

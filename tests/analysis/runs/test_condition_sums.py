@@ -40,7 +40,7 @@ WHOLE = {
 }
 
 
-def said(text: str) -> Reason:
+def reason_of_collector(text: str) -> Reason:
     return Reason(Code.COLLECTOR_SAYS, values={"text": text})
 
 
@@ -57,7 +57,7 @@ def host(**fields: Any) -> Conditions:
 
 
 def gpu(index: int = 0, **fields: Any) -> GpuSums:
-    told = {
+    actual_fields = {
         "gpu_name": "H100",
         "gpu_uuid": f"GPU-{index}",
         "covered_s": 8.0,
@@ -71,20 +71,20 @@ def gpu(index: int = 0, **fields: Any) -> GpuSums:
         "other_memory_bytes": 5,
         "other_utilization": 0.1,
     }
-    return GpuSums(index, 11, at(0), at(10), **told | fields)
+    return GpuSums(index, 11, at(0), at(10), **actual_fields | fields)
 
 
-def gpus(*each: GpuSums, span: Span = SPAN) -> Conditions:
-    return conditions_of(span, None, each)
+def gpus(*gpu_sums: GpuSums, span: Span = SPAN) -> Conditions:
+    return conditions_of(span, None, gpu_sums)
 
 
 def test_shares_and_cores_of_a_stretch() -> None:
-    found = host()
-    assert (found.run_id, found.load_id, found.samples) == ("r", "l", 11)
-    assert found.starvation_ratio == 0.25, "of 4 s that its threads wanted a CPU they waited for 1"
-    assert (found.throttled_ratio, found.steal_ratio, found.host_busy_ratio) == (0.2, 0.1, 0.3)
-    assert (found.own_cores, found.other_cores) == (0.4, 2.0)
-    assert found.reasons.keys() == GPU_COLUMNS.keys()
+    actual_host = host()
+    assert (actual_host.run_id, actual_host.load_id, actual_host.samples) == ("r", "l", 11)
+    assert actual_host.starvation_ratio == 0.25, "of 4 s that its threads wanted a CPU they waited for 1"
+    assert (actual_host.throttled_ratio, actual_host.steal_ratio, actual_host.host_busy_ratio) == (0.2, 0.1, 0.3)
+    assert (actual_host.own_cores, actual_host.other_cores) == (0.4, 2.0)
+    assert actual_host.reasons.keys() == GPU_COLUMNS.keys()
 
 
 def test_negative_use_by_others_counts_as_none() -> None:
@@ -106,13 +106,15 @@ def test_negative_use_by_others_counts_as_none() -> None:
     ],
 )
 def test_uncounted_part_makes_only_sums_unknown(missing: str, unknown: set[str]) -> None:
-    found = host(**{missing: None})
-    assert {name for name in HOST_COLUMNS if getattr(found, name) is None} == unknown
-    assert {name: why for name, why in found.reasons.items() if name in HOST_COLUMNS} == dict.fromkeys(
+    actual_host = host(**{missing: None})
+    assert {name for name in HOST_COLUMNS if getattr(actual_host, name) is None} == unknown
+    assert {name: why for name, why in actual_host.reasons.items() if name in HOST_COLUMNS} == dict.fromkeys(
         unknown, NOT_RECORDED
     )
     column = HOST_COLUMNS[min(unknown)]
-    assert host(**{missing: None}, unknown={column: "no schedstat"}).reasons[min(unknown)] == said("no schedstat")
+    assert host(**{missing: None}, unknown={column: "no schedstat"}).reasons[min(unknown)] == reason_of_collector(
+        "no schedstat"
+    )
 
 
 def test_nothing_wanted_is_no_starvation() -> None:
@@ -141,33 +143,41 @@ def test_of_a_long_stretch_a_fifth_may_be_missing() -> None:
 
 
 def test_silent_collector_supplies_the_reason() -> None:
-    found = conditions_of(SPAN, None, [], {"host": "the process is gone", "gpu": "no NVIDIA driver"})
-    assert all(found.reasons[name] == said("the process is gone") for name in HOST_COLUMNS)
-    assert all(found.reasons[name] == said("no NVIDIA driver") for name in GPU_COLUMNS)
+    conditions = conditions_of(SPAN, None, [], {"host": "the process is gone", "gpu": "no NVIDIA driver"})
+    assert all(conditions.reasons[name] == reason_of_collector("the process is gone") for name in HOST_COLUMNS)
+    assert all(conditions.reasons[name] == reason_of_collector("no NVIDIA driver") for name in GPU_COLUMNS)
     mute = conditions_of(SPAN, None, [])
     assert mute.reasons["own_cores"] == few_samples(0)
     assert all(mute.reasons[name] == NO_GPU for name in GPU_COLUMNS)
 
 
 def test_one_gpu() -> None:
-    found = gpus(gpu())
-    assert (found.gpu_names, found.gpu_uuids) == (("H100",), ("GPU-0",))
-    assert (found.sm_clock_mhz_median, found.sm_clock_ratio) == (1500.0, 0.75)
-    assert (found.memory_clock_mhz_median, found.power_limits_w) == (2619.0, (700.0,))
-    assert (found.other_gpu_memory_bytes, found.other_gpu_utilization) == (5, 0.1)
-    assert found.energy_j == 500.0, "50 W by its counter, over the 10 s of the stretch"
+    actual_gpus = gpus(gpu())
+    assert (actual_gpus.gpu_names, actual_gpus.gpu_uuids) == (("H100",), ("GPU-0",))
+    assert (actual_gpus.sm_clock_mhz_median, actual_gpus.sm_clock_ratio) == (1500.0, 0.75)
+    assert (actual_gpus.memory_clock_mhz_median, actual_gpus.power_limits_w) == (2619.0, (700.0,))
+    assert (actual_gpus.other_gpu_memory_bytes, actual_gpus.other_gpu_utilization) == (5, 0.1)
+    assert actual_gpus.energy_j == 500.0, "50 W by its counter, over the 10 s of the stretch"
     assert gpus(gpu(counted_j=None)).energy_j == 600.0, "60 W drawn"
     assert gpus(gpu(covered_s=None)).energy_j is None
-    assert found.reasons.keys() == HOST_COLUMNS.keys()
+    assert actual_gpus.reasons.keys() == HOST_COLUMNS.keys()
     assert (gpus(gpu(gpu_name=None, gpu_uuid=None)).gpu_names, gpus(gpu(gpu_uuid=None)).gpu_uuids) == (("",), ("",))
 
 
 def test_slowest_gpu_counts_and_foreign_use_sums() -> None:
     slow = gpu(1, sm_clock_mhz=1000.0, memory_clock_mhz=1593.0, power_limits_w=[300.0, 700.0], other_utilization=0.3)
-    found = gpus(gpu(), slow)
-    assert (found.sm_clock_mhz_median, found.sm_clock_ratio, found.memory_clock_mhz_median) == (1000.0, 0.5, 1593.0)
-    assert found.power_limits_w == (300.0, 700.0), "each once"
-    assert (found.other_gpu_memory_bytes, found.other_gpu_utilization, found.energy_j) == (10, 0.3, 1000.0)
+    actual_gpus = gpus(gpu(), slow)
+    assert (actual_gpus.sm_clock_mhz_median, actual_gpus.sm_clock_ratio, actual_gpus.memory_clock_mhz_median) == (
+        1000.0,
+        0.5,
+        1593.0,
+    )
+    assert actual_gpus.power_limits_w == (300.0, 700.0), "each once"
+    assert (actual_gpus.other_gpu_memory_bytes, actual_gpus.other_gpu_utilization, actual_gpus.energy_j) == (
+        10,
+        0.3,
+        1000.0,
+    )
 
 
 @pytest.mark.parametrize("name", GPU_COLUMNS)
@@ -185,15 +195,19 @@ def test_one_silent_gpu_leaves_both_unknown(name: str) -> None:
     }
     missing = {"counted_j": None, "drawn_j": None} if name == "energy_j" else {fields[name]: None}
     mute = gpu(1, **missing, unknown={GPU_COLUMNS[name]: "this GPU does not tell it"})
-    found = gpus(gpu(), mute)
-    assert getattr(found, name) is None and found.reasons[name] == said("this GPU does not tell it")
+    actual_gpus = gpus(gpu(), mute)
+    assert getattr(actual_gpus, name) is None and actual_gpus.reasons[name] == reason_of_collector(
+        "this GPU does not tell it"
+    )
     assert gpus(gpu(), gpu(1, **missing)).reasons[name] == NOT_RECORDED
 
 
 def test_briefly_sampled_gpu_leaves_all_unknown() -> None:
-    found = gpus(gpu(), gpu(1)._replace(last_at=at(5)))
-    assert found.energy_j is None and found.sm_clock_mhz_median is None and found.throttle_bits is None
-    assert all(found.reasons[name] == seen_for(5.0) for name in GPU_COLUMNS)
+    actual_gpus = gpus(gpu(), gpu(1)._replace(last_at=at(5)))
+    assert (
+        actual_gpus.energy_j is None and actual_gpus.sm_clock_mhz_median is None and actual_gpus.throttle_bits is None
+    )
+    assert all(actual_gpus.reasons[name] == seen_for(5.0) for name in GPU_COLUMNS)
 
 
 def test_larger_use_before_the_load_counts() -> None:
@@ -203,5 +217,9 @@ def test_larger_use_before_the_load_counts() -> None:
 
 
 def test_bits_of_all_gpus_are_told_together() -> None:
-    found = gpus(gpu(throttle_bits=1), gpu(1, throttle_bits=SW_POWER_CAP))
-    assert (found.throttle_bits, found.hardware_throttled, found.power_capped) == (1 | SW_POWER_CAP, False, True)
+    actual_gpus = gpus(gpu(throttle_bits=1), gpu(1, throttle_bits=SW_POWER_CAP))
+    assert (actual_gpus.throttle_bits, actual_gpus.hardware_throttled, actual_gpus.power_capped) == (
+        1 | SW_POWER_CAP,
+        False,
+        True,
+    )

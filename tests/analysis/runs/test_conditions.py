@@ -1,4 +1,4 @@
-"""Which pairs of runs may be ranked by what their machine did to them."""
+"""Pairs of runs that may be ranked, as far as their machine's state decides."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def at(seconds: float) -> datetime:
     return datetime(2026, 11, 20, 12, 0, tzinfo=UTC) + timedelta(seconds=seconds)
 
 
-def said(text: str) -> Reason:
+def reason_of_collector(text: str) -> Reason:
     return Reason(Code.COLLECTOR_SAYS, values={"text": text})
 
 
@@ -75,16 +75,20 @@ def test_thresholds_for_unlike_and_high(name: str) -> None:
 def test_waiting_servers_differ_by_their_share() -> None:
     """91 and 94 % were measured of one configuration, the second with 0.59 times the speed of the first."""
     often, oftener = run(starvation_ratio=0.91), run(starvation_ratio=0.94)
-    found = starvation([often], [oftener])
-    assert (found.level, found.fields) == ("matters", ("starvation_ratio",))
+    actual_starvation = starvation([often], [oftener])
+    assert (actual_starvation.level, actual_starvation.fields) == ("matters", ("starvation_ratio",))
     assert starvation([often], [run(starvation_ratio=0.92)]).level == "warns"
     assert starvation([run(starvation_ratio=1.0)], [often]).level == "matters"
 
 
 def test_unknown_starvation_has_its_reason() -> None:
-    mute = run(starvation_ratio=None, reasons={"starvation_ratio": said("no schedstat")})
-    found = starvation([run()], [run(), mute])
-    assert (found.level, found.fields, found.reasons) == ("unknown", ("starvation_ratio",), (said("no schedstat"),))
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": reason_of_collector("no schedstat")})
+    actual_starvation = starvation([run()], [run(), mute])
+    assert (actual_starvation.level, actual_starvation.fields, actual_starvation.reasons) == (
+        "unknown",
+        ("starvation_ratio",),
+        (reason_of_collector("no schedstat"),),
+    )
     assert starvation([run()], []).level == "unknown"
     assert starvation([run(throttled_ratio=None)], [run()]).level == "same", "no limit is no throttling"
     stolen = run(starvation_ratio=None, steal_ratio=HELD_BACK)
@@ -118,9 +122,9 @@ def test_exact_threshold_counts_as_below() -> None:
 
 
 def test_unknown_in_baseline_alone_stays_unknown() -> None:
-    mute = run(starvation_ratio=None, reasons={"starvation_ratio": said("no schedstat")})
-    found = starvation([mute], [run()])
-    assert (found.level, found.reasons) == ("unknown", (said("no schedstat"),))
+    mute = run(starvation_ratio=None, reasons={"starvation_ratio": reason_of_collector("no schedstat")})
+    actual_starvation = starvation([mute], [run()])
+    assert (actual_starvation.level, actual_starvation.reasons) == ("unknown", (reason_of_collector("no schedstat"),))
 
 
 def test_others_may_have_worked_beside_either_arm() -> None:
@@ -138,9 +142,9 @@ def test_unlike_memory_clocks_refuse_too() -> None:
 
 
 def test_clocks_that_are_not_told_are_unknown() -> None:
-    why = dict.fromkeys(("hardware_throttled", "sm_clock_mhz_median"), said("no NVIDIA driver"))
+    why = dict.fromkeys(("hardware_throttled", "sm_clock_mhz_median"), reason_of_collector("no NVIDIA driver"))
     mute = run(hardware_throttled=None, sm_clock_mhz_median=None, reasons=why)
-    assert clocks([mute], [mute]).reasons == (said("no NVIDIA driver"),)
+    assert clocks([mute], [mute]).reasons == (reason_of_collector("no NVIDIA driver"),)
     assert clocks([run()], [mute]).level == "unknown"
 
 
@@ -165,8 +169,8 @@ def test_foreign_gpu_time_refuses_memory_is_noted() -> None:
 )
 def test_the_bits_of_the_driver(bits: int, by_hardware: bool, capped: bool) -> None:
     gpu = GpuSums(0, 11, at(0), at(10), throttle_bits=bits)
-    found = conditions_of(Span("r", at(0), at(10)), None, [gpu])
-    assert (found.hardware_throttled, found.power_capped) == (by_hardware, capped)
+    conditions = conditions_of(Span("r", at(0), at(10)), None, [gpu])
+    assert (conditions.hardware_throttled, conditions.power_capped) == (by_hardware, capped)
 
 
 def test_one_slowed_gpu_is_enough() -> None:
@@ -177,8 +181,8 @@ def test_one_slowed_gpu_is_enough() -> None:
     assert (of(HW_SLOWDOWN, None), of(0, None), of(0, 0)) == (True, None, False)
 
 
-@pytest.mark.parametrize(("others", "word"), [(0.3, "warns"), (0.6, "matters"), (None, "matters")])
-def test_waits_blame_others_only_on_their_cpu_use(others: float | None, word: str) -> None:
+@pytest.mark.parametrize(("value", "word"), [(0.3, "warns"), (0.6, "matters"), (None, "matters")])
+def test_waits_blame_others_only_on_their_cpu_use(value: float | None, word: str) -> None:
     """A server with more threads than cores waits for itself, more or less of it by its configuration."""
-    waiting = [Conditions("r", starvation_ratio=ratio, other_cores=others) for ratio in (0.3, 0.6)]
+    waiting = [Conditions("r", starvation_ratio=ratio, other_cores=value) for ratio in (0.3, 0.6)]
     assert starvation(waiting[:1], waiting[1:]).level == word

@@ -1,4 +1,4 @@
-"""What came of what was asked: matched by meaning, and a difference is one only where something definite was asked."""
+"""Effective and requested settings, matched by meaning; they differ only where a definite value was requested."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from engines.vllm.log import log_parser
 
 
 def test_asked_and_effective_stand_in_one_row() -> None:
-    told = [LogFact("max_model_len", 4096, 3), LogFact("max_model_len", 2048, 11), LogFact("num_spec_tokens", 4, 19)]
-    rows = effective_rows({"max_model_len": 8192, "speculative.num_tokens": 4, "port": 80}, "vllm", told)
+    log_facts = [
+        LogFact("max_model_len", 4096, 3),
+        LogFact("max_model_len", 2048, 11),
+        LogFact("num_spec_tokens", 4, 19),
+    ]
+    rows = effective_rows({"max_model_len": 8192, "speculative.num_tokens": 4, "port": 80}, "vllm", log_facts)
     assert rows == [
         EffectiveRow("max_model_len", 8192, 2048, 11, True),
         EffectiveRow("speculative.num_tokens", 4, 4, 19, False),
@@ -95,8 +99,8 @@ def test_vllm_engine_of_several_omits_the_count() -> None:
     facts = []
     for rank in (0, 1):
         parser = log_parser()
-        said = parser.feed(b"(EngineCore_DP%d pid=%d) " % (rank, rank) + line % b"data_parallel_size=1, ")
-        facts += [LogFact(one.key, one.value, one.line) for one in said if isinstance(one, StartupFact)]
+        feed = parser.feed(b"(EngineCore_DP%d pid=%d) " % (rank, rank) + line % b"data_parallel_size=1, ")
+        facts += [LogFact(one.key, one.value, one.line) for one in feed if isinstance(one, StartupFact)]
     row = next(row for row in effective_rows({"data_parallel": 2}, "vllm", facts) if row.field == "data_parallel")
     assert row == EffectiveRow("data_parallel", 2, None, None, False)
     both = log_parser().feed(line % b"data_parallel_size=2, ")

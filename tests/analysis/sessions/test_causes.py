@@ -173,5 +173,5 @@ def test_last_block_of_a_cache_is_no_miss(block: int, misses: int) -> None:
         before = (0, 600, 1107, 1510)[turn]
         cached = before // 128 * 128 - (turn if block == 1 else 0)
         recording.add(chat(*texts[: 2 * turn + 1]), prompt_tokens, cached)
-    found = prefix_misses(turns_of(recording.rows), ServerEvidence())
-    assert len(found) == misses
+    actual_prefix_misses = prefix_misses(turns_of(recording.rows), ServerEvidence())
+    assert len(actual_prefix_misses) == misses

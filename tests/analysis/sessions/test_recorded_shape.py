@@ -22,17 +22,17 @@ def shape(*requests: tuple[Body, int, int | None], at_s: Sequence[float] = (), *
 
 
 def test_a_turn_shares_the_prompt_before_it_and_adds_answer_and_result() -> None:
-    told = shape((chat("a"), 300, 0), (chat("a", "b", "c"), 520, 300))
-    first, second = told.requests
+    actual_shape = shape((chat("a"), 300, 0), (chat("a", "b", "c"), 520, 300))
+    first, second = actual_shape.requests
     assert first.shares is None and first.prompt_tokens == 300 and [s.kind for s in first.spans] == ["system", "text"]
     assert second.shares == SharedPrefix(0, 300) and second.follows == 0
     assert [(span.kind, span.tokens) for span in second.spans] == [(ANSWER, 10), ("text", 210)]
-    assert told.computed_tokens == 520 and told.cached_answer_tokens == 0
+    assert actual_shape.computed_tokens == 520 and actual_shape.cached_answer_tokens == 0
 
 
 def test_cached_answer_is_counted_as_one() -> None:
-    told = shape((chat("a"), 300, 0), (chat("a", "b", "c"), 520, 309))
-    assert told.requests[1].shares == SharedPrefix(0, 300) and told.cached_answer_tokens == 9
+    actual_shape = shape((chat("a"), 300, 0), (chat("a", "b", "c"), 520, 309))
+    assert actual_shape.requests[1].shares == SharedPrefix(0, 300) and actual_shape.cached_answer_tokens == 9
 
 
 def test_end_that_the_template_writes_is_not_shared() -> None:
@@ -56,11 +56,11 @@ def test_changed_part_is_shared_as_far_as_the_server_had_it() -> None:
 def test_subagents_start_together_and_are_waited_for() -> None:
     main, first, second = chat("a"), chat("first task"), chat("second task")
     goes_on = chat("a", "b", "c")
-    told = shape((main, 300, 0), (first, 250, 0), (second, 260, 0), (goes_on, 520, 300), at_s=(0, 3, 3.5, 9))
-    assert [request.session for request in told.requests] == [0, 1, 2, 0]
-    assert [request.waits_for for request in told.requests] == [(), (0,), (0,), (0, 1, 2)]
-    assert [request.pause_s for request in told.requests] == [0.0, 1.0, 1.5, 3.5]
-    assert told.requests[0].arrives_s == 0.0
+    actual_shape = shape((main, 300, 0), (first, 250, 0), (second, 260, 0), (goes_on, 520, 300), at_s=(0, 3, 3.5, 9))
+    assert [request.session for request in actual_shape.requests] == [0, 1, 2, 0]
+    assert [request.waits_for for request in actual_shape.requests] == [(), (0,), (0,), (0, 1, 2)]
+    assert [request.pause_s for request in actual_shape.requests] == [0.0, 1.0, 1.5, 3.5]
+    assert actual_shape.requests[0].arrives_s == 0.0
 
 
 def test_failed_requests_are_left_out_and_counted() -> None:
@@ -68,21 +68,21 @@ def test_failed_requests_are_left_out_and_counted() -> None:
     recording.add(chat("a"), 300, 0)
     recording.add(chat("a", "b", "c"), 0, None, error_kind="http")
     recording.add(chat("a", "b", "c", "d"), 600, 300)
-    told = shape_of(turns_of(recording.rows))
-    assert told.header.left_out_requests == 1 and [r.follows for r in told.requests] == [None, 0]
+    shape = shape_of(turns_of(recording.rows))
+    assert shape.header.left_out_requests == 1 and [r.follows for r in shape.requests] == [None, 0]
 
 
 def test_image_becomes_a_part_of_the_prompt_that_is_told() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
     body = {"messages": [{"role": "user", "content": [image, {"type": "text", "text": "x" * 400}]}]}
-    told = shape((body, 500, 0))
-    assert told.images == 1 and told.requests[0].prompt_tokens == 500
+    actual_shape = shape((body, 500, 0))
+    assert actual_shape.images == 1 and actual_shape.requests[0].prompt_tokens == 500
 
 
 def test_text_that_a_template_moves_with_every_turn_is_shared_as_far_as_the_server_had_it() -> None:
     """Tools of 600 tokens behind the messages, in blocks of 128; the last turn has one more tool."""
     texts = "abcdefghijk"
-    told = shape(
+    requests = shape(
         (chat(*texts[:1]), 1300, 0),
         (chat(*texts[:3]), 1900, 640),
         (chat(*texts[:5]), 2500, 1280),
@@ -91,6 +91,6 @@ def test_text_that_a_template_moves_with_every_turn_is_shared_as_far_as_the_serv
         (chat(*texts[:9]), 3700, 2560),
         (chat(*texts), 4500, 2816),
     ).requests
-    assert [r.shares and r.shares.tokens for r in told] == [None, 640, 1280, 1920, 384, 2560, 2816]
-    lost = shape((chat("a"), 1300, 0), (chat("a", "b", "c"), 1900, 640)).requests
-    assert lost[1].shares == SharedPrefix(0, 1300), "once, the server may have dropped it"
+    assert [r.shares and r.shares.tokens for r in requests] == [None, 640, 1280, 1920, 384, 2560, 2816]
+    lost_requests = shape((chat("a"), 1300, 0), (chat("a", "b", "c"), 1900, 640)).requests
+    assert lost_requests[1].shares == SharedPrefix(0, 1300), "once, the server may have dropped it"

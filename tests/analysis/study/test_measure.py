@@ -44,9 +44,9 @@ def test_measure_ends_after_requested_starts() -> None:
 
 
 def test_measure_reports_means_per_workload() -> None:
-    told = ended_answer(PLAN, [standing(100.0, 102.0, 98.0), standing(10.0, 10.1, 9.9)], [])
-    assert (told["answer"], told["winner"]) == ("measured", None)
-    first, second = told["workloads"]
+    actual_ended_answer = ended_answer(PLAN, [standing(100.0, 102.0, 98.0), standing(10.0, 10.1, 9.9)], [])
+    assert (actual_ended_answer["answer"], actual_ended_answer["winner"]) == ("measured", None)
+    first, second = actual_ended_answer["workloads"]
     assert first["arms"][0]["mean"] == pytest.approx(math.prod([100.0, 102.0, 98.0]) ** (1 / 3))
     low, high = first["arms"][0]["mean_interval"]
     assert low < 98 and high > 102  # 4.30 standard errors of 1.2 %

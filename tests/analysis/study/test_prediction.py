@@ -1,4 +1,4 @@
-"""What runs of some draft lengths tell of the others: each bound by hand, in its direction, and by simulation."""
+"""Predictions for other draft lengths: each bound by hand, in its direction, and by simulation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from analysis.evidence.drafting import accepted_shares
 from analysis.study import ArmState, MeasuredK, RaceEnd, StudyChoice, choose_k, race
 from analysis.study.prediction import fewest_tokens, most_tokens, predict, slack_of
-from benchmarks.simulations.value_simulation import COSTS, TEXTS, Cell, cells, counted, simulate, true_log_speed
+from benchmarks.simulations.value_simulation import COSTS, TEXTS, Cell, cells, draft_counts, simulate, true_log_speed
 from tests.analysis.comparison.hand_made import load, mark, streams
 
 SHARES = (0.8, 0.6, 0.5)
@@ -45,8 +45,8 @@ def test_true_value_lies_between_the_bounds(name: str) -> None:
     """The truth in tokens per step: the cost of a step is left out."""
     for k in (1, 2, 3, 4, 6):
         cell = Cell(name, TEXTS[name], COSTS["free"], (k,), 0.0)
-        true, told = math.exp(true_log_speed(cell, k)), [one.shares for one in counted(cell.text, 8)]
-        low, high = (sum(bound(one, k) for one in told) / len(told) for bound in (fewest_tokens, most_tokens))
+        true, shares = math.exp(true_log_speed(cell, k)), [one.shares for one in draft_counts(cell.text, 8)]
+        low, high = (sum(bound(share, k) for share in shares) / len(shares) for bound in (fewest_tokens, most_tokens))
         assert low * 0.98 < true < high * 1.02
 
 
@@ -78,7 +78,7 @@ def test_without_shares_nothing_is_predicted() -> None:
 def choice_of(
     ks: Mapping[str, int], *runs: MeasuredK, failed: tuple[str, ...] = (), sd: float | None = None
 ) -> StudyChoice:
-    return choose_k(ks, {one.name: one for one in runs}, failed, sd)
+    return choose_k(ks, {run.name: run for run in runs}, failed, sd)
 
 
 def test_largest_then_smallest_then_the_rest() -> None:
@@ -86,9 +86,9 @@ def test_largest_then_smallest_then_the_rest() -> None:
     plain, long = measured(0, 12.0), measured(3, 29.0, *SHARES)
     assert choice_of(ks).probe == "k 3"
     assert choice_of(ks, long).probe == "k 0"
-    told = choice_of(ks, long, plain)
-    assert (told.probe, told.excluded) == (None, ())  # 24 to 29.4 may be best
-    assert {one.arm for one in (told.predicted["k 0"].low, told.predicted["k 0"].high) if one} == {
+    choice = choice_of(ks, long, plain)
+    assert (choice.probe, choice.excluded) == (None, ())  # 24 to 29.4 may be best
+    assert {one.arm for one in (choice.predicted["k 0"].low, choice.predicted["k 0"].high) if one} == {
         "k 3"
     }  # by others, though it ran
     slow = measured(0, 10.0)
@@ -114,14 +114,14 @@ def test_first_arm_starts_and_two_arms_remain() -> None:
 
 def test_a_predicted_arm_is_outside_the_race() -> None:
     logs = {"a": [math.log(v) for v in (100.0, 100.5)], "b": [], "c": [math.log(v) for v in (130.0, 130.5)]}
-    told = race(logs, 0.02, excluded=("b",))
-    assert (told.end, told.leader) == (RaceEnd.WINNER, "c")
-    assert (told.seats[1].state, told.seats[1].ratio) == (ArmState.PREDICTED, None)
+    actual_race = race(logs, 0.02, excluded=("b",))
+    assert (actual_race.end, actual_race.leader) == (RaceEnd.WINNER, "c")
+    assert (actual_race.seats[1].state, actual_race.seats[1].ratio) == (ArmState.PREDICTED, None)
 
 
 def test_shares_cover_all_measured_steps() -> None:
     """20 tokens of two requests: 18 after the first in 9 steps, of which 6 drafted; the warm-up is not in it."""
-    whole = {"first_tokens": 2.0, "inter_token_count": 9.0, "accepted_tokens": 9.0, "accepted_per_pos": [6.0, 3.0]}
+    fields = {"first_tokens": 2.0, "inter_token_count": 9.0, "accepted_tokens": 9.0, "accepted_per_pos": [6.0, 3.0]}
     before = mark(
         0, 100.0, first_tokens=5.0, inter_token_count=50.0, accepted_tokens=50.0, accepted_per_pos=[40.0, 10.0]
     )
@@ -130,7 +130,7 @@ def test_shares_cover_all_measured_steps() -> None:
     )
     one = load(streams(2), [before, after])
     assert accepted_shares(one, one.measured, None) == pytest.approx((6 / 9, 3 / 9))
-    begun = load(streams(2), [mark(0, 0.0), mark(1, 20.0, **whole)])  # type: ignore[arg-type]
+    begun = load(streams(2), [mark(0, 0.0), mark(1, 20.0, **fields)])  # type: ignore[arg-type]
     assert accepted_shares(begun, begun.measured, None) == pytest.approx((6 / 9, 3 / 9))
     assert accepted_shares(one, one.measured, False) == ()
     silent = load(streams(2), [mark(0, 0.0), mark(1, 20.0, first_tokens=2.0, inter_token_count=18.0)])
@@ -142,8 +142,8 @@ def test_shares_cover_all_measured_steps() -> None:
 def test_the_best_is_hardly_ever_predicted_away(words: str) -> None:
     for cell in cells():
         if words in cell.title:
-            told = simulate(cell, TRIALS)
-            assert told.pruned_best <= 0.05
-            assert told.wrong <= 0.05 + 2.33 * math.sqrt(0.05 * 0.95 / TRIALS)
+            simulation = simulate(cell, TRIALS)
+            assert simulation.pruned_best <= 0.05
+            assert simulation.wrong <= 0.05 + 2.33 * math.sqrt(0.05 * 0.95 / TRIALS)
             if words == TELLING[0]:
-                assert told.away >= 1.5 and told.starts < told.starts_of_race
+                assert simulation.away >= 1.5 and simulation.starts < simulation.starts_of_race

@@ -75,7 +75,7 @@ def test_no_repeated_proposal_and_the_end_is_said() -> None:
     trials: list[Trial] = []
     while choice := propose_combination(TWO_BY_THREE, trials, 1):
         trials.append(Trial(choice, float(len(trials)) if len(trials) % 2 else None))
-    assert sorted(one.choice for one in trials) == list(itertools.product(range(2), range(3)))
+    assert sorted(trial.choice for trial in trials) == list(itertools.product(range(2), range(3)))
 
 
 def test_stateless_proposals_are_reproducible() -> None:
@@ -95,16 +95,16 @@ def test_it_is_imported_only_when_it_is_used() -> None:
 
 
 def test_missing_proposer_is_refused_with_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    begun = plan()
+    begun_plan = plan()
     monkeypatch.setattr("analysis.study.proposal.find_spec", lambda name: None)
     with pytest.raises(StudyFileError, match=r"requirements-optuna\.txt"):
         plan()
     study_of_text(FILE.replace("COMMAND", COMMAND).rpartition("[[vary]]")[0] + LOAD, "grid")  # two need none
-    kept: list[Study] = []
-    runner, study = runner_of(kept, tmp_path), study_of(begun)
+    studies: list[Study] = []
+    runner, study = runner_of(studies, tmp_path), study_of(begun_plan)
     runner._open_studies = {study.id: study}
-    runner._propose(study, begun, [standing_of(begun)], [Trial((0, 0, 0), 1.0)])
-    assert kept[-1].state == "ended" and NOT_INSTALLED in (kept[-1].answer or {})["reasons"]
+    runner._propose(study, begun_plan, [standing_of(begun_plan)], [Trial((0, 0, 0), 1.0)])
+    assert studies[-1].state == "ended" and NOT_INSTALLED in (studies[-1].answer or {})["reasons"]
 
 
 LOAD = '[[workload]]\nname = "demo-stream"\n'
@@ -116,27 +116,27 @@ def runner_of(kept: list[Study], folder: Path) -> StudyRunner:
     return StudyRunner(store, nobody, folder, spec_for)
 
 
-def study_of(begun: StudyPlan) -> Study:
+def study_of(study_plan: StudyPlan) -> Study:
     return Study(id="s", title="t", question="value", created_at=utc_now(), updated_at=utc_now(),
-                 plan=begun.model_dump(mode="json"))  # fmt: skip
+                 plan=study_plan.model_dump(mode="json"))  # fmt: skip
 
 
-def standing_of(begun: StudyPlan) -> StudyStatus:
-    arms = {arm.name: [0.0] for arm in begun.arms}
+def standing_of(study_plan: StudyPlan) -> StudyStatus:
+    arms = {arm.name: [0.0] for arm in study_plan.arms}
     return StudyStatus(race(arms, 0.02), {}, "decode_tps", dict.fromkeys(arms, ()), trials=())
 
 
 def test_proposal_is_stored_before_its_start(tmp_path: Path) -> None:
-    kept: list[Study] = []
-    begun = plan()
-    runner, study = runner_of(kept, tmp_path), study_of(begun)
+    studies: list[Study] = []
+    begun_plan = plan()
+    runner, study = runner_of(studies, tmp_path), study_of(begun_plan)
     runner._open_studies = {study.id: study}
-    runner._propose(study, begun, [standing_of(begun)], [Trial((0, 0, 0), 1.0)])
-    first, second = StudyPlan.model_validate(kept[-1].plan).arms
+    runner._propose(study, begun_plan, [standing_of(begun_plan)], [Trial((0, 0, 0), 1.0)])
+    first, second = StudyPlan.model_validate(studies[-1].plan).arms
     assert first.choice == (0, 0, 0) != second.choice
-    said = dict(zip(second.config.argv[3::2], second.config.argv[4::2], strict=True))
-    assert said["--max-num-seqs"] == str([8, 16, 32][second.choice[0]])
-    assert said["--max-model-len"] == str([1024, 2048, 4096][second.choice[2]])
+    argv = dict(zip(second.config.argv[3::2], second.config.argv[4::2], strict=True))
+    assert argv["--max-num-seqs"] == str([8, 16, 32][second.choice[0]])
+    assert argv["--max-model-len"] == str([1024, 2048, 4096][second.choice[2]])
 
 
 def test_each_starts_once_then_best_races_first() -> None:
@@ -151,30 +151,35 @@ def test_each_starts_once_then_best_races_first() -> None:
 
 def test_qualifying_start_does_not_count() -> None:
     """By all three starts b would lead; by those of the race a does, and the others are said to be tried."""
-    begun = plan().model_copy(update={"budget": plan().budget.model_copy(update={"trials": 5})})
+    begun_with_choice = plan().model_copy(update={"budget": plan().budget.model_copy(update={"trials": 5})})
     for choice in ((1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 2, 0)):
-        begun = with_choice(begun, choice)
-    names = [arm.name for arm in begun.arms]
+        begun_with_choice = with_choice(begun_with_choice, choice)
+    names = [arm.name for arm in begun_with_choice.arms]
     logs = dict(zip(names, ([0.0, 0.5, 0.501], [2.0, 0.1, 0.101], [0.1], [0.3], [0.4]), strict=True))
-    done = Run(id="r", name="r", color=0, machine_id="m", created_at=utc_now(), config=begun.arms[0].config,
+    run = Run(id="r", name="r", color=0, machine_id="m", created_at=utc_now(), config=begun_with_choice.arms[0].config,
                state=RunState.FINISHED)  # fmt: skip
-    told, trials = _race_proposed(begun, logs, {name: [done] for name in names}, {}, ())
+    told, trials = _race_proposed(begun_with_choice, logs, {name: [run] for name in names}, {}, ())
     assert trials is None
     states = {seat.name: seat.state for seat in told.seats}
     assert told.next_arms == (names[3], names[4])
     assert states[names[2]] is ArmState.TRIED
     logs[names[3]], logs[names[4]] = [0.3, 0.2, 0.201], [0.4, 0.2, 0.199]
-    told, _ = _race_proposed(begun, logs, {name: [done] for name in names}, {}, ())
+    told, _ = _race_proposed(begun_with_choice, logs, {name: [run] for name in names}, {}, ())
     assert (told.end, told.leader) == (RaceEnd.WINNER, names[0])
-    values = {name: tuple(its) for name, its in logs.items()}
-    standing = StudyStatus(told, values, "decode_tps", dict.fromkeys(names, (done,)))
-    reasons = ended_answer(begun, [standing], [])["reasons"]
+    values = {name: tuple(log) for name, log in logs.items()}
+    standing = StudyStatus(told, values, "decode_tps", dict.fromkeys(names, (run,)))
+    reasons = ended_answer(begun_with_choice, [standing], [])["reasons"]
     assert reasons[0].startswith("Every other arm that raced is slower") and "5 of 27 combinations" in reasons[1]
 
 
 def test_a_file_of_several_settings() -> None:
-    told = plan()
-    assert (told.is_proposed, told.combinations, told.trials, len(told.arms)) == (True, 27, 8, 1)
+    actual_plan = plan()
+    assert (actual_plan.is_proposed, actual_plan.combinations, actual_plan.trials, len(actual_plan.arms)) == (
+        True,
+        27,
+        8,
+        1,
+    )
     with pytest.raises(StudyFileError, match="only one workload is allowed"):
         study_of_text(FILE.replace("COMMAND", COMMAND) + '[[workload]]\nname = "ladder"\n', "two")
     with pytest.raises(StudyFileError, match="max_model_len has a single value"):
@@ -216,9 +221,9 @@ def test_study_survives_a_kill_to_its_end(tmp_path: Path) -> None:
     names = [row[0] for row in rows(data, "SELECT arm FROM runs ORDER BY run_id")]
     assert len(set(names[:8])) == 8 and set(names[8:]) <= set(names[:8]), "each once, then the best of them"
     assert len(told["arms"]) == 8 < 27 and told["runs"] == len(names) <= 18
-    kept = [json.loads(row[0]) for row in rows(data, "SELECT plan FROM studies")]
-    assert len(kept) == 1 and len({tuple(arm["choice"]) for arm in kept[0]["arms"]}) == 8
+    documents = [json.loads(row[0]) for row in rows(data, "SELECT plan FROM studies")]
+    assert len(documents) == 1 and len({tuple(arm["choice"]) for arm in documents[0]["arms"]}) == 8
     away = {arm["name"]: sum(abs(at - best) for at, best in zip(arm["choice"], (2, 1, 1), strict=True))
-            for arm in kept[0]["arms"]}  # fmt: skip
+            for arm in documents[0]["arms"]}  # fmt: skip
     if told["leader"] and not why_unranked(told):
         assert away[told["leader"]] == min(away.values()) <= 1

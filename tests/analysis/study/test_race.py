@@ -25,10 +25,10 @@ def logs(*values: float) -> list[float]:
 @pytest.mark.parametrize("name", CELLS)
 def test_wrong_winners_are_rare_and_runs_bounded(name: str) -> None:
     truth, sds = CELLS[name]
-    told = simulate(truth, sds, TRIALS, random.Random(SEED))
+    simulation = simulate(truth, sds, TRIALS, random.Random(SEED))
     slack = 2.33 * math.sqrt(0.05 * 0.95 / TRIALS)  # of so few trials; `make soak` runs 10,000
-    assert told.wrong <= 0.05 + slack
-    assert told.most_starts <= ROUNDS * len(truth)
+    assert simulation.wrong <= 0.05 + slack
+    assert simulation.most_starts <= ROUNDS * len(truth)
 
 
 def test_two_equal_arms_end_as_the_same() -> None:
@@ -46,24 +46,24 @@ def test_a_difference_within_the_margin_wins_nothing() -> None:
 def test_many_arms_take_60_percent_of_fixed_runs() -> None:
     shares = []
     for truth, sds in (CELLS[name] for name in CELLS if name[0] in "468" and "equal" not in name):
-        told = simulate(truth, sds, TRIALS, random.Random(SEED))
-        fixed = fixed_design(truth, sds[0], told.winner, 1000, random.Random(SEED))
+        simulation = simulate(truth, sds, TRIALS, random.Random(SEED))
+        fixed = fixed_design(truth, sds[0], simulation.winner, 1000, random.Random(SEED))
         if fixed >= 5 * len(truth):
-            shares.append(told.starts / fixed)
+            shares.append(simulation.starts / fixed)
     assert len(shares) >= 5
     assert fmean(shares) <= SHARE_OF_FIXED + 0.03  # of so few trials
 
 
 def test_no_answer_before_two_starts_each() -> None:
-    told = race({"a": logs(100.0, 101.0), "b": logs(50.0)}, 0.02)
-    assert (told.end, told.next_arms) == (None, ("b",))
-    assert {seat.state for seat in told.seats} == {ArmState.RACING}
+    actual_race = race({"a": logs(100.0, 101.0), "b": logs(50.0)}, 0.02)
+    assert (actual_race.end, actual_race.next_arms) == (None, ("b",))
+    assert {seat.state for seat in actual_race.seats} == {ArmState.RACING}
 
 
 def test_clear_winner_has_its_ratio_to_first_arm() -> None:
-    told = race({"a": logs(100.0, 100.5, 99.5), "b": logs(130.0, 130.5, 129.5)}, 0.02)
-    assert (told.end, told.leader) == (RaceEnd.WINNER, "b")
-    first, second = told.seats
+    actual_race = race({"a": logs(100.0, 100.5, 99.5), "b": logs(130.0, 130.5, 129.5)}, 0.02)
+    assert (actual_race.end, actual_race.leader) == (RaceEnd.WINNER, "b")
+    first, second = actual_race.seats
     assert (first.ratio, first.state, second.state) == (1.0, ArmState.OUT, ArmState.RACING)
     assert second.ratio == pytest.approx(1.3, rel=0.01)
     assert second.interval[0] < 1.3 < second.interval[1]
@@ -75,15 +75,15 @@ def test_equal_arms_are_the_same_and_not_a_winner() -> None:
 
 
 def test_failed_arm_drops_out_and_others_continue() -> None:
-    told = race({"a": logs(100.0, 100.5, 99.5), "b": [], "c": logs(130.0, 130.5, 129.5)}, 0.02, failed=["b"])
-    assert (told.end, told.leader) == (RaceEnd.WINNER, "c")
-    assert told.seats[1].state is ArmState.FAILED
+    actual_race = race({"a": logs(100.0, 100.5, 99.5), "b": [], "c": logs(130.0, 130.5, 129.5)}, 0.02, failed=["b"])
+    assert (actual_race.end, actual_race.leader) == (RaceEnd.WINNER, "c")
+    assert actual_race.seats[1].state is ArmState.FAILED
     assert race({"a": [], "b": []}, 0.02, failed=["a", "b"]).end is RaceEnd.FAILED
 
 
 def test_last_arm_after_failures_wins_nothing() -> None:
-    told = race({"a": logs(100.0), "b": []}, 0.02, failed=["b"])
-    assert (told.end, told.next_arms) == (RaceEnd.UNKNOWN, ()), "and it starts no more"
+    actual_race = race({"a": logs(100.0), "b": []}, 0.02, failed=["b"])
+    assert (actual_race.end, actual_race.next_arms) == (RaceEnd.UNKNOWN, ()), "and it starts no more"
     assert race({"a": [], "b": []}, 0.02, failed=["b"]).end is None, "its first start is waited for"
 
 
@@ -99,10 +99,10 @@ def test_beaten_arms_rest_until_none_else_remain() -> None:
     close: Sequence[float] = logs(100.0, 102.0, 98.0, 100.0)
     behind = logs(96.0, 98.0, 94.0, 96.0)
     rival = logs(99.8, 102.4, 97.8, 100.0)
-    told = race({"a": close, "b": behind, "c": rival}, 0.02)
-    states = {seat.name: seat.state for seat in told.seats}
+    actual_race = race({"a": close, "b": behind, "c": rival}, 0.02)
+    states = {seat.name: seat.state for seat in actual_race.seats}
     assert states["b"] is ArmState.RESTING
-    assert set(told.next_arms) == {"a", "c"}
+    assert set(actual_race.next_arms) == {"a", "c"}
     alone = race({"a": close, "b": behind}, 0.02)
     assert set(alone.next_arms) == {"a", "b"}
 
@@ -110,8 +110,8 @@ def test_beaten_arms_rest_until_none_else_remain() -> None:
 def test_resting_arm_starts_if_the_others_are_equal() -> None:
     """Nothing more is to be learned of the two; the third is not proven slower yet, so there is no tie."""
     equal = {"a": logs(100.0, 101.0, 99.0, 100.0), "c": logs(99.8, 101.2, 98.9, 100.0)}
-    told = race(equal | {"b": logs(98.0, 99.0, 97.0, 98.0)}, 0.02)
-    assert (told.end, told.next_arms) == (None, ("b",))
+    actual_race = race(equal | {"b": logs(98.0, 99.0, 97.0, 98.0)}, 0.02)
+    assert (actual_race.end, actual_race.next_arms) == (None, ("b",))
     assert race(equal, 0.02).end is RaceEnd.SAME
 
 

@@ -173,10 +173,10 @@ def test_too_few_earlier_repeats_do_not_serve() -> None:
 def test_earlier_repeats_grouped_by_config() -> None:
     groups = [[100.0, 102.0, 99.0], [200.0, 207.0], [50.0], [7.0, 7.0]]
     variances = [np.log(group).var(ddof=1) for group in groups[:2]]
-    found = pool_earlier_spread(groups)
-    assert found is not None
-    assert found.sd_log == pytest.approx(math.sqrt((2 * variances[0] + variances[1]) / 3))
-    assert found.df == 3
+    actual_pool_earlier_spread = pool_earlier_spread(groups)
+    assert actual_pool_earlier_spread is not None
+    assert actual_pool_earlier_spread.sd_log == pytest.approx(math.sqrt((2 * variances[0] + variances[1]) / 3))
+    assert actual_pool_earlier_spread.df == 3
     assert pool_earlier_spread([[50.0], [7.0, 7.0]]) is None
 
 

@@ -28,13 +28,13 @@ def test_a_share_is_read_in_both_forms(text: str, share: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "5", "0", "0%", "-5%", "0.05%", "51%", "nan", "inf", "1e-2", "5%%", "five", "%"])
 def test_invalid_margin_is_refused_with_range(text: str) -> None:
-    with pytest.raises(UnknownMarginError) as told:
+    with pytest.raises(UnknownMarginError) as error:
         parse_margin(text)
-    assert f"cannot be {text!r}" in str(told.value) and "from 0.1 % to 50 %." in str(told.value)
+    assert f"cannot be {text!r}" in str(error.value) and "from 0.1 % to 50 %." in str(error.value)
 
 
 def test_words() -> None:
-    assert [format_margin(one) for one in (MARGIN, 0.025, 0.001, 0.5)] == ["2 %", "2.5 %", "0.1 %", "50 %"]
+    assert [format_margin(margin) for margin in (MARGIN, 0.025, 0.001, 0.5)] == ["2 %", "2.5 %", "0.1 %", "50 %"]
 
 
 @pytest.mark.parametrize("judging", [judge, compare_arms, repeats_for_same])

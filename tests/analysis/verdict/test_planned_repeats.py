@@ -1,4 +1,4 @@
-"""What a number of repeats will show, and how many a claim takes."""
+"""The power of a number of repeats, and the repeats that a claim needs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def chance(room: float, sd: float, n: int, level: float) -> float:
 
 
 def fewest_same(away: float, sd: float, level: float = 0.90, limit: float = LIMIT) -> int:
-    both = (chance(limit - away, sd, n, level) + chance(limit + away, sd, n, level) - 1 for n in range(2, 1100))
-    return next(n for n, one in enumerate(both, start=2) if one >= 0.8)
+    chances = (chance(limit - away, sd, n, level) + chance(limit + away, sd, n, level) - 1 for n in range(2, 1100))
+    return next(n for n, chance in enumerate(chances, start=2) if chance >= 0.8)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20])

@@ -1,4 +1,4 @@
-"""What must not matter: which side is the baseline, the unit, and the order of the repeats."""
+"""Things that must not matter: which side is the baseline, the unit, and the order of the repeats."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SWAPPED = {VerdictAnswer.BETTER: VerdictAnswer.WORSE, VerdictAnswer.WORSE: Verdi
 DIRECTIONS = st.booleans()
 
 
-def is_clear(found: Judgement) -> bool:
+def is_clear(judgement: Judgement) -> bool:
     """Whether no bound lies so near a limit that rounding decides."""
-    bounds = [*(found.interval or ()), *(found.equivalence or ())]
+    bounds = [*(judgement.interval or ()), *(judgement.equivalence or ())]
     return all(abs(bound / limit - 1) > 1e-9 for bound in bounds for limit in (1 / 1.02, 1.0, 1.02))
 
 

@@ -1,4 +1,4 @@
-"""What the verdict promises, held by simulated repeats with a known truth. `make soak` runs the long version."""
+"""Promises of the verdict, checked by simulated repeats with a known truth. `make soak` runs the long version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ def quick_cells() -> list[tuple[float, tuple[int, int], TrialIntervals]]:
 
 @pytest.mark.wide
 def test_every_cell_covers() -> None:
-    low = {(one[:2]): one[2].covered().mean() for one in quick_cells() if one[2].covered().mean() < 0.94 - CHANCE}
+    low = {
+        (quick_cell[:2]): quick_cell[2].covered().mean()
+        for quick_cell in quick_cells()
+        if quick_cell[2].covered().mean() < 0.94 - CHANCE
+    }
     assert not low
 
 
@@ -122,8 +126,8 @@ def test_array_copy_judges_arms_like_the_product() -> None:
     for trial in arms(8, 5, 3, 2, 20):
         copies = [TrialIntervals.of(trial[0], one, comparisons=4) for one in trial[1:]]
         judgements = [judge(np.exp(trial[0]), np.exp(arm), comparisons=4) for arm in trial[1:]]
-        for found, copy in zip(judgements, copies, strict=True):
-            half = math.log(found.interval[1] / found.interval[0]) / 2
+        for judgement, copy in zip(judgements, copies, strict=True):
+            half = math.log(judgement.interval[1] / judgement.interval[0]) / 2
             assert half == pytest.approx(copy.half, rel=1e-5)
 
 

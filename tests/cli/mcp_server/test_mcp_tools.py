@@ -153,8 +153,8 @@ def test_a_study_with_a_secret_is_not_written_down(settings: Settings, live: Sto
 
 def command(settings: Settings, capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict[str, Any]]:
     status = main(["proposal", *argv, "--json"])
-    said = capsys.readouterr()
-    return status, json.loads(said.out or "{}") | {"error": said.err}
+    output = capsys.readouterr()
+    return status, json.loads(output.out or "{}") | {"error": output.err}
 
 
 def test_the_operator_decides(

@@ -19,11 +19,11 @@ Message = Callable[..., bytes]
 
 @pytest.fixture
 def run(store: Store) -> Run:
-    made = Run(
+    run = Run(
         id="r1", name="two nodes", color=0, config=Config(), machine_id="head", created_at=NOW, state=RunState.RUNNING
     )
-    store.save_run(made)
-    return made
+    store.save_run(run)
+    return run
 
 
 def batch(number: int, **fields: Any) -> dict[str, Any]:
@@ -32,10 +32,10 @@ def batch(number: int, **fields: Any) -> dict[str, Any]:
     gpu = {"t": t, "mono_s": 100.0 + number, "gpu_index": 0, "power_w": 250.0} | fields.pop("gpu", {})
     host = {"t": t, "mono_s": 100.0 + number, "host_cores": 8} | fields.pop("host", {})
     clock = {"offset_s": -2.0, "uncertainty_s": 0.001}
-    told = {"number": number, "gpus": [gpu], "hosts": [host]} | clock
-    return told | {name.removeprefix("its_"): value for name, value in fields.items()}
+    actual_fields = {"number": number, "gpus": [gpu], "hosts": [host]} | clock
+    return actual_fields | {name.removeprefix("its_"): value for name, value in fields.items()}
 
 
 def message(*batches: dict[str, Any], **fields: Any) -> bytes:
-    told = {"agent": AGENT, "machine": "worker", "host": "worker-1", "thinned": 0, "batches": list(batches)}
-    return json.dumps(told | fields).encode()
+    actual_fields = {"agent": AGENT, "machine": "worker", "host": "worker-1", "thinned": 0, "batches": list(batches)}
+    return json.dumps(actual_fields | fields).encode()

@@ -27,8 +27,13 @@ class StandInGpus:
 
     def sample(self) -> list[GpuReading]:
         self._looks += 1
-        told = {"gpu_name": "STAND-IN", "power_w": 250.0, "energy_j_total": 250.0 * self._looks, "sm_clock_mhz": 1500.0}
-        return [GpuReading(index, {"gpu_uuid": f"GPU-{sys.argv[1]}-{index}"} | told, {}) for index in range(2)]
+        fields = {
+            "gpu_name": "STAND-IN",
+            "power_w": 250.0,
+            "energy_j_total": 250.0 * self._looks,
+            "sm_clock_mhz": 1500.0,
+        }
+        return [GpuReading(index, {"gpu_uuid": f"GPU-{sys.argv[1]}-{index}"} | fields, {}) for index in range(2)]
 
     def close(self) -> None: ...
 

@@ -51,19 +51,19 @@ def client(
 def test_message_acknowledged_with_both_times(client: httpx.Client, store: Store) -> None:
     before = time.time()
     assert client.get(GREET).json()["number"] == 0
-    said = client.post(TAKE, content=message(batch(1))).json()
-    assert (said["number"], said["is_over"]) == (1, False)
-    assert before <= said["received_s"] <= said["returned_s"] <= time.time()
+    document = client.post(TAKE, content=message(batch(1))).json()
+    assert (document["number"], document["is_over"]) == (1, False)
+    assert before <= document["received_s"] <= document["returned_s"] <= time.time()
     assert client.get(GREET).json()["number"] == 1
     assert store.query("SELECT run_id FROM host_samples")["run_id"].to_pylist() == ["r1"]
 
 
 def test_token_writes_only_to_its_own_run(client: httpx.Client, book: TokenBook, store: Store) -> None:
     _, other = book.make([Scope.AGENT], "r2", timedelta(days=1), "", "a test")
-    theirs = {"authorization": f"Bearer {other}"}
-    answer = client.post(f"{TAKE}&run=r1", content=message(batch(1)), headers=theirs)
+    fields = {"authorization": f"Bearer {other}"}
+    answer = client.post(f"{TAKE}&run=r1", content=message(batch(1)), headers=fields)
     assert (answer.status_code, answer.json()["error"]) == (403, "This token belongs to another run.")
-    assert client.post(TAKE, content=message(batch(1)), headers=theirs).status_code == 410, "of r2, which is not there"
+    assert client.post(TAKE, content=message(batch(1)), headers=fields).status_code == 410, "of r2, which is not there"
     for scope in (Scope.SQL, Scope.LIVE):
         _, text = book.make([scope], None, timedelta(days=1), "", "a test")
         assert client.post(TAKE, content=message(), headers={"authorization": f"Bearer {text}"}).status_code == 403

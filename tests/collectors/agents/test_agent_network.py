@@ -30,19 +30,19 @@ def two_networks(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """A namespace joined to this one by a veth pair: (its name, our address in it)."""
     if not may_make_namespaces():
         pytest.skip("network namespaces need root, ip and openssl")
-    name, ours = f"pw{os.getpid()}", f"pwv{os.getpid()}"
+    name, text = f"pw{os.getpid()}", f"pwv{os.getpid()}"
     for words in (
         f"netns add {name}",
-        f"link add {ours} type veth peer name inside netns {name}",
-        f"addr add 10.213.77.1/24 dev {ours}",
-        f"link set {ours} up",
+        f"link add {text} type veth peer name inside netns {name}",
+        f"addr add 10.213.77.1/24 dev {text}",
+        f"link set {text} up",
         f"-n {name} addr add 10.213.77.2/24 dev inside",
         f"-n {name} link set inside up",
     ):
-        made = subprocess.run(["ip", *words.split()], capture_output=True, text=True)
-        if made.returncode:
+        process = subprocess.run(["ip", *words.split()], capture_output=True, text=True)
+        if process.returncode:
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
-            pytest.skip(f"no two networks here: {made.stderr.strip()}")
+            pytest.skip(f"no two networks here: {process.stderr.strip()}")
     yield name, "10.213.77.1"
     subprocess.run(["ip", "netns", "del", name], check=True)
 
@@ -89,5 +89,5 @@ def test_samples_between_networks_need_tls(two_networks: tuple[str, str], tmp_pa
     finally:
         box.end()
     with opened(box.settings) as store:
-        found = store.query("SELECT DISTINCT machine_id FROM gpu_samples")["machine_id"].to_pylist()
-    assert found == ["worker"]
+        rows = store.query("SELECT DISTINCT machine_id FROM gpu_samples")["machine_id"].to_pylist()
+    assert rows == ["worker"]

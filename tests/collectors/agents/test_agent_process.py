@@ -35,10 +35,10 @@ PATIENCE_S = 240.0
 pytestmark = [pytest.mark.wide, pytest.mark.timeout(900)]
 
 
-def wait_for(holds: Callable[[], Any], what: str) -> None:
+def wait_for(holds: Callable[[], Any], text: str) -> None:
     end_s = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < end_s, what
+        assert time.monotonic() < end_s, text
         time.sleep(0.05)
 
 
@@ -142,10 +142,10 @@ def opened(settings: Settings) -> Iterator[Store]:
 
 @pytest.fixture
 def box(tmp_path: Path) -> Iterator[Box]:
-    made = Box(tmp_path, free_ports(1)[0])
-    made.make_run()
-    yield made
-    made.end()
+    box = Box(tmp_path, free_ports(1)[0])
+    box.make_run()
+    yield box
+    box.end()
 
 
 def stop(process: subprocess.Popen[str]) -> str:
@@ -172,8 +172,8 @@ def test_a_second_node_stands_under_the_run(box: Box) -> None:
     taker = box.take()
     agent = box.agent("worker")
     wait_for(lambda: number_kept(box, "worker") > 20, "nothing was measured")
-    said = stop(agent)
-    assert agent.returncode == 0 and box.token not in said, said
+    actual_stop = stop(agent)
+    assert agent.returncode == 0 and box.token not in actual_stop, actual_stop
     stop(taker)
     with opened(box.settings) as store:
         nodes = store.query("FROM run_nodes_of(['r1']) ORDER BY machine_id").to_pylist()
@@ -204,17 +204,17 @@ def test_kill_storm_loses_and_doubles_nothing(box: Box) -> None:
     agent.kill()
     agent.wait()
     agent = box.agent("worker", every_s=3600)
-    wait_for(lambda: number_kept(box, "worker") and not _left(box), "it does not send what it kept")
+    wait_for(lambda: number_kept(box, "worker") and not remaining_rows(box), "it does not send what it kept")
     stop(agent)
-    kept = number_kept(box, "worker")
+    kept_number_kept = number_kept(box, "worker")
     stop(taker)
     with opened(box.settings) as store:
         position = store.query("SELECT number, thinned FROM raw.agents").to_pylist()
         hosts = store.query("SELECT count(*) AS n, count(DISTINCT mono_s) AS d FROM host_samples").to_pylist()
         gpus = store.query("SELECT count(*) AS n FROM gpu_samples")["n"][0].as_py()
-    assert position == [{"number": kept, "thinned": 0}], "one agent, whatever was killed"
-    assert hosts == [{"n": kept, "d": kept}], "every look that was ever kept, once"
-    assert gpus == 2 * kept
+    assert position == [{"number": kept_number_kept, "thinned": 0}], "one agent, whatever was killed"
+    assert hosts == [{"n": kept_number_kept, "d": kept_number_kept}], "every look that was ever kept, once"
+    assert gpus == 2 * kept_number_kept
 
 
 def test_an_agent_ends_with_its_run(box: Box) -> None:
@@ -235,14 +235,14 @@ def test_agent_waits_then_sends_its_buffer(box: Box) -> None:
     agent = box.agent("worker")
     wait_for(lambda: number_kept(box, "worker") > 30, "it does not measure while its Pitwall is away")
     taker = box.take()
-    kept = number_kept(box, "worker")
-    wait_for(lambda: _left(box) < kept, "it does not send what it kept")
-    said = stop(agent)
-    assert "does not accept samples now" in said and "answers again" in said, said
+    kept_number_kept = number_kept(box, "worker")
+    wait_for(lambda: remaining_rows(box) < kept_number_kept, "it does not send what it kept")
+    actual_stop = stop(agent)
+    assert "does not accept samples now" in actual_stop and "answers again" in actual_stop, actual_stop
     stop(taker)
 
 
-def _left(box: Box) -> int:
+def remaining_rows(box: Box) -> int:
     with sqlite3.connect(box.folder / "worker" / "agent" / "r1.sqlite", timeout=60) as file:
         return int(file.execute("SELECT count(*) FROM batches").fetchone()[0])
 
@@ -253,7 +253,7 @@ def test_refusal_ends_the_agent_and_keeps_buffer(box: Box) -> None:
     agent = box.agent("worker")
     said, _ = agent.communicate(timeout=PATIENCE_S)
     assert agent.returncode != 0 and "revoked" in said
-    assert _left(box) > 0
+    assert remaining_rows(box) > 0
     stop(taker)
 
 
@@ -276,7 +276,7 @@ def test_token_exposure_is_refused(tmp_path: Path, words: tuple[str, ...], sente
     (tmp_path / "open.txt").chmod(0o644)
     environ = {name: value for name, value in os.environ.items() if name != "PITWALL_AGENT_TOKEN"}
     argv = [ROOT / "pitwall", "agent", "--run", "r1", *words]
-    done = subprocess.run(
+    process = subprocess.run(
         argv, cwd=tmp_path, env=environ | {"PITWALL_DATA": str(tmp_path)}, input="", capture_output=True, text=True
     )
-    assert done.returncode == 1 and sentence in done.stderr, done.stderr
+    assert process.returncode == 1 and sentence in process.stderr, process.stderr

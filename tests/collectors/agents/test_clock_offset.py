@@ -32,8 +32,8 @@ def test_the_truth_lies_within_the_uncertainty(there: float, work: float, back: 
 @pytest.mark.parametrize("step_s", [-3600.0, -1.0, 1.0, 3600.0])
 def test_pitwall_clock_change_is_followed_at_once(step_s: float) -> None:
     relations = ClockRelations()
-    for sent in range(16):
-        relations.add(trip(float(sent), 0.001, 0.0, 0.001))
+    for number in range(16):
+        relations.add(trip(float(number), 0.001, 0.0, 0.001))
     late = trip(20.0, 0.1, 0.0, 0.1)
     relations.add(late._replace(received_s=late.received_s + step_s, returned_s=late.returned_s + step_s))
     found = relations.at(21.0)

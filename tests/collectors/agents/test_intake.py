@@ -23,8 +23,8 @@ def intake(store: Store, run: Run) -> AgentIntake:
 
 
 def rows(store: Store) -> tuple[int, int]:
-    found = store.query("SELECT (SELECT count(*) FROM gpu_samples) AS g, (SELECT count(*) FROM host_samples) AS h")
-    return found["g"][0].as_py(), found["h"][0].as_py()
+    table = store.query("SELECT (SELECT count(*) FROM gpu_samples) AS g, (SELECT count(*) FROM host_samples) AS h")
+    return table["g"][0].as_py(), table["h"][0].as_py()
 
 
 def test_repeated_batch_is_stored_once(store: Store, intake: AgentIntake) -> None:
@@ -54,8 +54,8 @@ def test_two_agents_have_numbers_of_their_own(store: Store, intake: AgentIntake)
 def test_clock_relation_is_kept_with_each_sample(store: Store, intake: AgentIntake) -> None:
     intake.store_message("r1", message(batch(1)))
     for table in ("gpu_samples", "host_samples"):
-        told = store.query(f"SELECT ts, clock_offset_s, clock_uncertainty_s FROM {table}").to_pylist()
-        assert told == [{"ts": NOW + timedelta(seconds=1), "clock_offset_s": -2.0, "clock_uncertainty_s": 0.001}]
+        rows = store.query(f"SELECT ts, clock_offset_s, clock_uncertainty_s FROM {table}").to_pylist()
+        assert rows == [{"ts": NOW + timedelta(seconds=1), "clock_offset_s": -2.0, "clock_uncertainty_s": 0.001}]
 
 
 def test_concurrent_equal_messages_stored_once(store: Store, intake: AgentIntake) -> None:
@@ -77,11 +77,11 @@ def test_undecided_batch_is_not_stored_again(
     store: Store, intake: AgentIntake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow store: the commit's promise is kept back by the test."""
-    given: list[Batch] = []
+    batches: list[Batch] = []
     promises: list[Future[None]] = []
 
     def slow(batch: Batch) -> Future[None]:
-        given.append(batch)
+        batches.append(batch)
         promises.append(Future())
         return promises[-1]
 
@@ -91,8 +91,8 @@ def test_undecided_batch_is_not_stored_again(
         for _ in range(3):
             with pytest.raises(BusyError):
                 intake.store_message("r1", message(batch(1)))
-    assert len(given) == 1
-    store.write(given[0]).result()
+    assert len(batches) == 1
+    store.write(batches[0]).result()
     promises[0].set_result(None)
     assert intake.store_message("r1", message(batch(1))).number == 1
     assert rows(store) == (1, 1)
@@ -101,8 +101,8 @@ def test_undecided_batch_is_not_stored_again(
 def test_samples_outside_the_run_are_rejected(store: Store, intake: AgentIntake, run: Run) -> None:
     store.save_run(run.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW + timedelta(seconds=10)}))
     early = batch(1, gpu={"t": NOW.timestamp() - 3600}, host={"t": NOW.timestamp() - 3600})
-    taken = intake.store_message("r1", message(early, batch(9), batch(11)))
-    assert (taken.number, taken.is_over) == (11, True)
+    taken_message = intake.store_message("r1", message(early, batch(9), batch(11)))
+    assert (taken_message.number, taken_message.is_over) == (11, True)
     assert rows(store) == (1, 1)
 
 
@@ -136,8 +136,8 @@ def test_what_was_thinned_is_said_once(store: Store, intake: AgentIntake) -> Non
     intake.store_message("r1", message(batch(1), thinned=7))
     intake.store_message("r1", message(batch(2), thinned=7))
     intake.store_message("r1", message(batch(3), thinned=9))
-    said = store.query("SELECT text FROM events WHERE kind = 'collector' ORDER BY ts, text")["text"].to_pylist()
-    assert sorted(words.split(",")[0] for words in said) == [
+    rows = store.query("SELECT text FROM events WHERE kind = 'collector' ORDER BY ts, text")["text"].to_pylist()
+    assert sorted(words.split(",")[0] for words in rows) == [
         "worker-1 dropped 2 readings",
         "worker-1 dropped 7 readings",
     ]
@@ -148,8 +148,8 @@ def test_secrets_in_foreign_words_are_masked(store: Store, intake: AgentIntake) 
     gpu: dict[str, object] = {"gpu_name": secret, "gpu_uuid": secret, "memory_kind": secret}
     gpu["unknown"] = {"power_w": f"it said {secret}", secret: "why"}
     intake.store_message("r1", message(batch(1, gpu=gpu), host=f"worker {secret}"))
-    told = str(store.query("FROM raw.gpu_samples").to_pylist()) + str(store.query("FROM raw.agents").to_pylist())
-    assert secret not in told and "<secret>" in told
+    text = str(store.query("FROM raw.gpu_samples").to_pylist()) + str(store.query("FROM raw.agents").to_pylist())
+    assert secret not in text and "<secret>" in text
 
 
 def test_deleted_run_drops_its_agents(store: Store, intake: AgentIntake, run: Run) -> None:

@@ -66,10 +66,10 @@ def test_full_buffer_thins_oldest_and_counts_them(path: Path) -> None:
     for _ in range(40):
         spool.add(b"x" * 10)
         assert sum(len(one.body) for one in spool.first(1000, 10**6)) <= 100
-    kept = numbers(spool)
-    assert kept[-1] == 40 and len(kept) + spool.thinned == 40
-    assert kept[-3:] == [38, 39, 40], "the newest stay side by side"
-    gaps = [b - a for a, b in pairwise(kept)]
+    kept_numbers = numbers(spool)
+    assert kept_numbers[-1] == 40 and len(kept_numbers) + spool.thinned == 40
+    assert kept_numbers[-3:] == [38, 39, 40], "the newest stay side by side"
+    gaps = [b - a for a, b in pairwise(kept_numbers)]
     assert max(gaps[: len(gaps) // 2]) > max(gaps[len(gaps) // 2 :]), "what is older is sparser"
     spool.close()
 

@@ -1,4 +1,4 @@
-"""What is taken of an agent: GPU and host samples with finite numbers, and nothing else."""
+"""Samples accepted from an agent: GPU and host samples with finite numbers, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tests.collectors.agents.conftest import NOW, batch, message
 def test_samples_come_as_they_went() -> None:
     gpu = GpuSample("x", NOW, 7.5, "y", 3, gpu_name="H200", power_w=250.0, memory_used_bytes=5, unknown={"a": "why"})
     host = HostSample("x", NOW, 7.5, "y", host_cores=8, host_cpu_ratio=0.25)
-    told = batch(1) | {
-        name: [sample_fields(one) | {"t": NOW.timestamp()}] for name, one in (("gpus", gpu), ("hosts", host))
+    actual_batch = batch(1) | {
+        name: [sample_fields(gpu) | {"t": NOW.timestamp()}] for name, gpu in (("gpus", gpu), ("hosts", host))
     }
-    read = read_message(message(told), "r1")
+    read = read_message(message(actual_batch), "r1")
     clock = {"clock_offset_s": -2.0, "clock_uncertainty_s": 0.001}
-    [taken] = read.batches
-    for was, now in ((gpu, taken.gpus[0]), (host, taken.hosts[0])):
-        expected = {one.name: getattr(was, one.name) for one in fields(was)}
+    [taken_batch] = read.batches
+    for was, now in ((gpu, taken_batch.gpus[0]), (host, taken_batch.hosts[0])):
+        expected = {field.name: getattr(was, field.name) for field in fields(was)}
         expected |= {"run_id": "r1", "machine_id": "worker", **clock}
-        assert {one.name: getattr(now, one.name) for one in fields(now)} == expected
+        assert {field.name: getattr(now, field.name) for field in fields(now)} == expected
 
 
 def test_run_comes_from_token_not_sample() -> None:
@@ -102,6 +102,6 @@ def test_what_is_no_message_is_refused(body: bytes) -> None:
 def test_every_sample_field_is_type_checked() -> None:
     from collectors.agents.wire import _FIELD_TYPES, READER_FIELDS
 
-    for kind, known in _FIELD_TYPES.items():
-        assert known.keys() == {one.name for one in fields(kind)} - READER_FIELDS
-        assert set(known.values()) <= {int, float, str, dict}
+    for kind, field_type in _FIELD_TYPES.items():
+        assert field_type.keys() == {field.name for field in fields(kind)} - READER_FIELDS
+        assert set(field_type.values()) <= {int, float, str, dict}

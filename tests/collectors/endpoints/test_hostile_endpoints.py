@@ -51,9 +51,9 @@ def test_a_scrape_ends_with_a_sentence(
     hostile.way = way
     if "larger than" in sentence:  # a busy machine may take longer to read that much than is waited for
         monkeypatch.setattr(endpoint, "LIMITS", endpoint.LIMITS._replace(total_s=FUSE_S - 10))
-    with pytest.raises(CollectorError, match=sentence) as told:
+    with pytest.raises(CollectorError, match=sentence) as error:
         list(EndpointCollector().collect(make_run("vllm", base_url=hostile.url)))
-    assert isinstance(told.value, OutageError | UnreadableError)
+    assert isinstance(error.value, OutageError | UnreadableError)
     assert hostile.sent < MOST_SENT, "it was read on"
     assert not hostile.over.is_set()
 
@@ -93,6 +93,6 @@ def test_what_is_no_list_of_models_is_no_server(hostile: HostileServer, way: str
 @pytest.mark.parametrize("way", sorted(set(SENTENCES) - {"nested"}))
 def test_a_server_that_answers_so_is_not_ready(hostile: HostileServer, way: str) -> None:
     hostile.way = way
-    found = probe(hostile.url + "/health")
-    assert not found.is_ready and found.text
+    actual_probe = probe(hostile.url + "/health")
+    assert not actual_probe.is_ready and actual_probe.text
     assert hostile.sent < MOST_SENT

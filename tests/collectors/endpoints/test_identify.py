@@ -1,5 +1,5 @@
-"""Who serves at an address. The answers are those of real servers, given by the FAKE server of conftest.py; the real
-llama.cpp server is asked in test_real_server.py."""
+"""The engine that serves at an address. The answers are those of real servers, given by the FAKE server of
+conftest.py; the real llama.cpp server is asked in test_real_server.py."""
 
 from __future__ import annotations
 
@@ -52,9 +52,15 @@ def models(owner: str, **more: object) -> tuple[int, bytes]:
 )
 def test_engines_are_told_apart(server: Any, answers: Answers, expected: tuple[object, ...]) -> None:
     server.answers = answers
-    found = identify(server.url + "/v1/")
-    assert (found.engine, found.version, found.max_model_len, found.has_metrics, found.has_slots) == expected
-    assert (found.base_url, found.models) == (server.url, ("tiny",))
+    identity = identify(server.url + "/v1/")
+    assert (
+        identity.engine,
+        identity.version,
+        identity.max_model_len,
+        identity.has_metrics,
+        identity.has_slots,
+    ) == expected
+    assert (identity.base_url, identity.models) == (server.url, ("tiny",))
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,11 @@ def read(engine: str, text: bytes) -> list[LatencySample]:
 
 def test_the_first_look_and_then_one_every_ten_seconds_where_something_changed() -> None:
     look, vllm = LatencyReader(), counters_of("vllm")
-    seen = [
+    seen_counts = [
         [sample.counts for sample in look.read(at(second), body(*counts), vllm, is_last=False)]
         for second, counts in ((0, (0, 0)), (1, (1, 1)), (10, (2, 3)), (20, (2, 3)), (25, (3, 4)), (31, (3, 4)))
     ]
-    assert seen == [[[0.0, 0.0]], [], [[2.0, 3.0]], [], [], [[3.0, 4.0]]]
+    assert seen_counts == [[[0.0, 0.0]], [], [[2.0, 3.0]], [], [], [[3.0, 4.0]]]
 
 
 def test_the_last_look_waits_for_nothing() -> None:
@@ -85,12 +85,18 @@ def test_a_sum_that_is_no_number_is_not_known(sum_s: str) -> None:
 
 
 def test_real_histograms_are_read_whole() -> None:
-    vllm = {one.metric: one for one in read("vllm", (FIXTURES / "vllm-0.32-latency.txt").read_bytes())}
+    vllm = {
+        latency_sample.metric: latency_sample
+        for latency_sample in read("vllm", (FIXTURES / "vllm-0.32-latency.txt").read_bytes())
+    }
     assert set(vllm) == {"ttft_ms", "itl_ms"} and vllm["ttft_ms"].definition == "vllm.histogram"
     ttft = dict(zip(vllm["ttft_ms"].upper_ms or (), vllm["ttft_ms"].counts or (), strict=False))
     assert (ttft[40.0], ttft[60.0], (vllm["ttft_ms"].counts or [0])[-1]) == (368.0, 478.0, 806.0)
     assert (vllm["itl_ms"].counts or [0])[-1] == 85106.0
-    sglang = {one.metric: one for one in read("sglang", (FIXTURES / "sglang-0.5.23-latency.txt").read_bytes())}
+    sglang = {
+        latency_sample.metric: latency_sample
+        for latency_sample in read("sglang", (FIXTURES / "sglang-0.5.23-latency.txt").read_bytes())
+    }
     assert (sglang["ttft_ms"].counts or [0])[-1] == 12.0, "streaming and not are one"
     assert sglang["ttft_ms"].sum_ms == pytest.approx(13695.17, abs=0.01)
     assert (sglang["itl_ms"].counts or [0])[-1] == 1107.0

@@ -44,9 +44,9 @@ def collectors(kept: Any) -> list[Any]:
 
 
 def test_who_serves(demo_server: DemoServer) -> None:
-    found = identify(f"localhost:{demo_server.port}/v1")
-    assert (found.engine, found.has_metrics, found.has_slots) == ("llamacpp", True, True)
-    assert found.version and len(found.models) == 1 and found.max_model_len == 4096
+    identity = identify(f"localhost:{demo_server.port}/v1")
+    assert (identity.engine, identity.has_metrics, identity.has_slots) == ("llamacpp", True, True)
+    assert identity.version and len(identity.models) == 1 and identity.max_model_len == 4096
 
 
 def test_request_is_live_then_counted_and_logged(
@@ -54,7 +54,7 @@ def test_request_is_live_then_counted_and_logged(
 ) -> None:
     run = run_of(demo_server, make_run)
     before = demo_server.counters()["tokens_predicted_total"]
-    written = demo_server.log.stat().st_size
+    st_size = demo_server.log.stat().st_size
     loop = CollectorLoop(kept, lambda: [run], collectors(kept), update_every_s=0.1)
     loop.start()
     request = Thread(target=generate, args=(demo_server.base_url,))
@@ -62,7 +62,7 @@ def test_request_is_live_then_counted_and_logged(
     kept.wait_for(lambda: len({s.n_decoded for s in kept.of(SlotSample) if s.n_decoded}) >= 2)
     request.join()
     kept.wait_for(lambda: kept.of(CounterSample)[-1].generation_tokens_total >= before + TOKENS)
-    wait_until(lambda: b"stop processing" in demo_server.log.read_bytes()[written:])  # its log comes after its answer
+    wait_until(lambda: b"stop processing" in demo_server.log.read_bytes()[st_size:])  # its log comes after its answer
     assert loop.finish(run.model_copy(update={"state": RunState.FINISHED}))
     loop.stop()
     slots = [s.n_decoded for s in kept.of(SlotSample) if s.n_decoded is not None]
@@ -84,8 +84,8 @@ def test_ended_server_is_an_outage_then_followed(
         loop.start()
         kept.wait_for(lambda: kept.of(CounterSample))
     kept.wait_for(lambda: [e for e in kept.of(Event) if "connection refused" in e.text])
-    seen = len(kept.of(CounterSample))
+    count = len(kept.of(CounterSample))
     with running_demo(argv, port, tmp_path / "second.log"):
-        kept.wait_for(lambda: len(kept.of(CounterSample)) > seen)
+        kept.wait_for(lambda: len(kept.of(CounterSample)) > count)
         kept.wait_for(lambda: [e for e in kept.of(Event) if "answers again" in e.text])
     loop.stop()

@@ -54,8 +54,8 @@ def test_true_cause_is_shown_with_its_line(engine: str, tmp_path: Path) -> None:
 def test_truncated_cause_still_finds_its_line(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text(f"{CORE}RuntimeError: {'x' * 900}\n")
-    told = failure_of(run_of("vllm", log))
-    assert told and told[1] == f"RuntimeError: {'x' * 900}"
+    failure = failure_of(run_of("vllm", log))
+    assert failure and failure[1] == f"RuntimeError: {'x' * 900}"
 
 
 def test_a_log_that_names_no_cause(tmp_path: Path) -> None:

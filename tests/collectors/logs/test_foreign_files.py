@@ -84,9 +84,9 @@ def swap(log: Path, how: Swap, secret: Path) -> None:
 
 
 def unswap(log: Path) -> None:
-    put = log.parent if log.parent.is_symlink() else log
-    put.rmdir() if put.is_dir() and not put.is_symlink() else put.unlink()
-    put.with_name("aside").rename(put)
+    parent = log.parent if log.parent.is_symlink() else log
+    parent.rmdir() if parent.is_dir() and not parent.is_symlink() else parent.unlink()
+    parent.with_name("aside").rename(parent)
     with log.open("a") as file:
         file.write(LINE.format(40, 140) * 2)
 

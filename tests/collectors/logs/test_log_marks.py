@@ -50,13 +50,13 @@ def test_view_of_a_live_log_parses_nothing(
 
 
 def test_lines_get_marks_after_parsing(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
-    whole = log.read_bytes()
-    half = whole.rfind(b"\n", 0, len(whole) // 2) + 1
-    log.write_bytes(whole[:half])
+    content = log.read_bytes()
+    half = content.rfind(b"\n", 0, len(content) // 2) + 1
+    log.write_bytes(content[:half])
     run, view = make_run("vllm", log_path=str(log)), LogTailView(log, "vllm")
     collect(run, kept)
     with log.open("ab") as file:
-        file.write(whole[half:])
+        file.write(content[half:])
     view.lines(10_000)  # before the collector has read the new lines
     collect(run, kept)
     assert view.lines(10_000) == parsed_here(log)

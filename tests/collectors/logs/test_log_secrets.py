@@ -1,4 +1,4 @@
-"""What a server prints of its secrets reaches neither the store nor a page."""
+"""Secrets that a server prints reach neither the store nor a page."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def test_no_secret_of_a_log_is_stored_or_shown(tmp_path: Path) -> None:
     )
     reader = log_reader(run)
     events = [*reader.feed(LINES.encode(), run, NOW), *reader.close(run, NOW)]
-    shown = LogTailView(log, "vllm").lines()
-    assert len(shown) == 5 and events
-    told = f"{events}{shown}{failure_of(run)}"
-    assert "RuntimeError" in told
+    lines = LogTailView(log, "vllm").lines()
+    assert len(lines) == 5 and events
+    text = f"{events}{lines}{failure_of(run)}"
+    assert "RuntimeError" in text
     for secret in (KEY, TOKEN, BEARER):
-        assert secret not in told
+        assert secret not in text

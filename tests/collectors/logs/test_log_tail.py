@@ -32,12 +32,12 @@ FIXED = Clock(utc=lambda: NOW)
 def set_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """This machine's zone, UTC unless a test sets another."""
 
-    def put(name: str) -> None:
+    def set_timezone(name: str) -> None:
         monkeypatch.setenv("TZ", name)
         time.tzset()
 
-    put("UTC")
-    yield put
+    set_timezone("UTC")
+    yield set_timezone
     monkeypatch.undo()
     time.tzset()
 
@@ -63,29 +63,29 @@ def test_stats_lines_become_samples_and_events(tmp_path: Path, kept: Any, make_r
 
 
 def test_samples_once_over_restarts_at_any_line(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
-    log, whole = tmp_path / "server.log", LOG.read_bytes()
+    log, content = tmp_path / "server.log", LOG.read_bytes()
     run = make_run("vllm", log_path=str(log))
     log.touch()
-    for start in range(0, len(whole), 700):
+    for start in range(0, len(content), 700):
         with log.open("ab") as file:
-            file.write(whole[start : start + 700])
+            file.write(content[start : start + 700])
         take(log_collector(kept.position, FIXED), kept, run)
     take(log_collector(kept.position, FIXED), kept, run, last=True)
     fresh = LogReader(BY_NAME["vllm"].log)  # type: ignore[arg-type]
-    expected = [*fresh.feed(whole, run, NOW), *fresh.close(run, NOW)]
+    expected = [*fresh.feed(content, run, NOW), *fresh.close(run, NOW)]
     got = [s for batch in kept.batches for s in batch.samples]
     assert sorted(got, key=repr) == sorted((p.sample for p in expected), key=repr)
 
 
 @given(cuts=st.lists(st.integers(0, 9000), max_size=6))
 def test_the_cut_of_the_bytes_makes_no_difference(cuts: list[int]) -> None:
-    whole = LOG.read_bytes()
+    content = LOG.read_bytes()
     run = Run(id="r", name="r", color=0, machine_id="m", config=Config(engine="vllm"), created_at=NOW)
-    one, many = LogReader(BY_NAME["vllm"].log), LogReader(BY_NAME["vllm"].log)  # type: ignore[arg-type]
-    edges = sorted({0, len(whole), *(min(cut, len(whole)) for cut in cuts)})
-    parts = [many.feed(whole[a:b], run, NOW) for a, b in pairwise(edges)]
+    log_reader, many = LogReader(BY_NAME["vllm"].log), LogReader(BY_NAME["vllm"].log)  # type: ignore[arg-type]
+    edges = sorted({0, len(content), *(min(cut, len(content)) for cut in cuts)})
+    parts = [many.feed(content[a:b], run, NOW) for a, b in pairwise(edges)]
     pieces = [placed for part in parts for placed in part] + list(many.close(run, NOW))
-    assert pieces == [*one.feed(whole, run, NOW), *one.close(run, NOW)]
+    assert pieces == [*log_reader.feed(content, run, NOW), *log_reader.close(run, NOW)]
 
 
 def test_truncated_line_reported_once_with_limit(make_run: Callable[..., Run]) -> None:
@@ -170,14 +170,14 @@ def test_view_shows_last_lines_with_marks(tmp_path: Path) -> None:
     assert view.lines() == []
     log.write_bytes(LOG.read_bytes())
     lines = view.lines(10)
-    whole = LOG.read_bytes()
-    assert [whole.count(b"\n", line["at"]) for line in lines] == list(range(10, 0, -1)), "each where it begins"
+    content = LOG.read_bytes()
+    assert [content.count(b"\n", line["at"]) for line in lines] == list(range(10, 0, -1)), "each where it begins"
     marked = [line for line in view.lines() if line["kind"]]
     assert {"throughput", "acceptance"} <= {line["kind"] for line in marked}
     assert all(line["stamp"] for line in marked)
     with log.open("ab") as file:
         file.write(b"\x1b[31mred\x1b[0m 10%\r 99%\n")
-    assert view.lines(1) == [{"at": len(whole), "text": " 99%", **NO_MARK}]
+    assert view.lines(1) == [{"at": len(content), "text": " 99%", **NO_MARK}]
 
 
 def test_long_log_view_reads_only_the_end(tmp_path: Path) -> None:
@@ -229,16 +229,16 @@ def test_any_place_of_a_log_reads_whole_lines(tmp_path: Path) -> None:
     line, view = len(texts[0]) + 1, LogTailView(log, "other")
     size = len(texts) * line
     assert size > 2 * WINDOW_BYTES
-    assert [one["text"] for one in view.lines(2, 0)] == texts[:2]
+    assert [line["text"] for line in view.lines(2, 0)] == texts[:2]
     assert view.shown_range == (0, 2 * line, size)
-    assert [one["text"] for one in view.lines(2, 2 * line)] == texts[2:4], "on from there"
-    assert [one["text"] for one in view.lines(2, 2 * line + 1)] == texts[3:5], "no half line"
-    assert [one["text"] for one in view.lines(9, size - line)] == texts[-1:]
+    assert [line["text"] for line in view.lines(2, 2 * line)] == texts[2:4], "on from there"
+    assert [line["text"] for line in view.lines(2, 2 * line + 1)] == texts[3:5], "no half line"
+    assert [line["text"] for line in view.lines(9, size - line)] == texts[-1:]
     assert view.shown_range == (size - line, size, size)
-    assert view.lines(2, size) == [] and [one["text"] for one in view.lines(1)] == texts[-1:]
+    assert view.lines(2, size) == [] and [line["text"] for line in view.lines(1)] == texts[-1:]
     seen, since = [], 0
     while since < size:
-        seen += [one["at"] for one in view.lines(40, since)]
+        seen += [line["at"] for line in view.lines(40, since)]
         assert view.shown_range
         since = view.shown_range.end
     assert seen == list(range(0, size, line)), "each line once, none left out"

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def record(number: int, run_id: str = "r1") -> bytes:
-    made = RequestRecord(
+    request = RequestRecord(
         run_id=run_id,
         request_id=str(number),
         workload="demo-stream",
@@ -40,7 +40,7 @@ def record(number: int, run_id: str = "r1") -> bytes:
         completion_tokens=number,
         extra={"collapse": "none"},
     )
-    return TypeAdapter(RequestRecord).dump_json(made) + b"\n"
+    return TypeAdapter(RequestRecord).dump_json(request) + b"\n"
 
 
 @pytest.fixture
@@ -96,13 +96,13 @@ def test_repeated_kills_store_each_request_once(requests: Path, tmp_path: Path) 
         until = seen_ids(store)
         while len(seen_ids(store)) < len(until) + 20:
             with requests.open("ab") as file:
-                whole = b"".join(record(written + i) for i in range(7))
+                text = b"".join(record(written + i) for i in range(7))
                 written += 7
-                cut = rng.randrange(len(whole))
-                file.write(whole[:cut])
+                cut = rng.randrange(len(text))
+                file.write(text[:cut])
                 file.flush()
                 time.sleep(rng.random() * 0.02)
-                file.write(whole[cut:])
+                file.write(text[cut:])
             assert child.poll() is None
         child.kill()
         child.wait()

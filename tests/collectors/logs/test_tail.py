@@ -38,9 +38,9 @@ class LineEcho:
     def settled_offset(self) -> int:
         return self._given
 
-    def _lines(self, run: Run, now: datetime, held: int) -> list[PositionedSample]:
+    def _lines(self, run: Run, now: datetime, number: int) -> list[PositionedSample]:
         placed = []
-        for _ in range(max(self._data.count(b"\n", self._given) - held, 0)):
+        for _ in range(max(self._data.count(b"\n", self._given) - number, 0)):
             end = self._data.index(b"\n", self._given)
             text = self._data[self._given : end].decode("utf-8", "replace")
             placed.append(PositionedSample(self._given, Event(run.id, now, "line", text)))
@@ -126,14 +126,14 @@ def test_what_a_reader_holds_is_not_committed(log: Path, kept: Any, make_run: Ca
 class TwoProcesses(LineEcho):
     """Gives out every line at once but 'A...', which waits for a next 'A...' while others pass it."""
 
-    def _lines(self, run: Run, now: datetime, held: int) -> list[PositionedSample]:
-        whole = self._data[: self._data.rfind(b"\n") + 1].split(b"\n")[:-1]
-        starts = [sum(len(line) + 1 for line in whole[:i]) for i in range(len(whole) + 1)]
-        waiting = max((i for i, line in enumerate(whole) if line.startswith(b"A")), default=None)
+    def _lines(self, run: Run, now: datetime, number: int) -> list[PositionedSample]:
+        words = self._data[: self._data.rfind(b"\n") + 1].split(b"\n")[:-1]
+        starts = [sum(len(line) + 1 for line in words[:i]) for i in range(len(words) + 1)]
+        waiting = max((i for i, line in enumerate(words) if line.startswith(b"A")), default=None)
         self._given = starts[-1] if waiting is None else starts[waiting]
-        ready = [i for i in range(len(whole)) if i != waiting and i not in self.out]
+        ready = [i for i in range(len(words)) if i != waiting and i not in self.out]
         self.out.update(ready)
-        return [PositionedSample(starts[i], Event(run.id, now, "line", whole[i].decode())) for i in ready]
+        return [PositionedSample(starts[i], Event(run.id, now, "line", words[i].decode())) for i in ready]
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,8 +212,8 @@ def test_deleted_log_reported_and_found_again(log: Path, kept: Any, make_run: Ca
         tick(collector, kept, run)
         log.unlink()
         server.write(b"into the deleted file\n")
-        said = "[server.log was deleted; reading continues from the open file]"
-        assert tick(collector, kept, run) == ["into the deleted file", said]
+        text = "[server.log was deleted; reading continues from the open file]"
+        assert tick(collector, kept, run) == ["into the deleted file", text]
         assert tick(collector, kept, run) == []
     append(log, b"back\n")
     assert tick(collector, kept, run) == ["[server.log is read from its start again: it was rotated]", "back"]
@@ -251,11 +251,11 @@ def test_any_cut_and_restart_gives_each_line_once(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], data: bytes, restarts: set[int], hold: bool
 ) -> None:
     log = tmp_path_factory.mktemp("tail") / "log"
-    taken: list[Batch] = []
+    batches: list[Batch] = []
 
     class Store:
         def position(self, run_id: str, path: str) -> Any:
-            return next((p for b in reversed(taken) for p in b.positions), None)
+            return next((p for b in reversed(batches) for p in b.positions), None)
 
     run = Run(id="r", name="r", color=0, machine_id="m", config=Config(), created_at=datetime(2026, 1, 1, tzinfo=UTC))
     collector = follow(log, Store(), hold=hold)
@@ -264,9 +264,9 @@ def test_any_cut_and_restart_gives_each_line_once(
         append(log, data[start:end])
         if number in restarts:
             collector.forget(run.id)
-        taken += collector.collect(run)
-    taken += collector.finish(run)
+        batches += collector.collect(run)
+    batches += collector.finish(run)
     collector.forget(run.id)
-    got = [e.text for b in taken for e in b.samples if isinstance(e, Event)]
-    assert got == [line.decode("utf-8", "replace") for line in data.split(b"\n")]
+    texts = [e.text for b in batches for e in b.samples if isinstance(e, Event)]
+    assert texts == [line.decode("utf-8", "replace") for line in data.split(b"\n")]
     log.unlink()

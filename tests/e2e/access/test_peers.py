@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[Pitwall]:
+def other_pitwall(tmp_path: Path) -> Iterator[Pitwall]:
     pitwall = Pitwall(tmp_path / "other" / "data", free_ports(1)[0])
     pitwall.data.parent.mkdir()
     pitwall.start()
@@ -47,29 +47,31 @@ def confirm(page: Page, name: str, address: str, token: str) -> None:
     press(page.get_by_role("button", name="Confirm"))
 
 
-def test_peer_is_confirmed_watched_and_removed(browser: Browser, page: Page, pitwall: Pitwall, other: Pitwall) -> None:
-    token = said_by(other, "token", "make", "live:read")
+def test_peer_is_confirmed_watched_and_removed(
+    browser: Browser, page: Page, pitwall: Pitwall, other_pitwall: Pitwall
+) -> None:
+    token = said_by(other_pitwall, "token", "make", "live:read")
     peers = panel(page, pitwall)
     expect(peers.get_by_text("No other Pitwall is being watched.")).to_be_visible()
     confirm(page, "box-2", "http://gpu.example", token)
     expect(peers.get_by_text(re.compile("unencrypted: use https"))).to_be_visible()
-    confirm(page, "box-2", other.url, token)
-    row = peers.get_by_role("row").filter(has_text=other.url)
+    confirm(page, "box-2", other_pitwall.url, token)
+    row = peers.get_by_role("row").filter(has_text=other_pitwall.url)
     expect(row.get_by_text(re.compile("^(connected|slow)$"))).to_be_visible()
     expect(page.get_by_label("Token", exact=True)).to_have_value("")
 
     viewer = browser.new_context().new_page()  # another browser, whose person may only look
     ann = said_by(pitwall, "token", "make", "sign-in:viewer", "--note", "Ann")
     viewer.goto(f"{pitwall.url}/?token={ann}")
-    seen = panel(viewer, pitwall)
-    expect(seen.get_by_role("row").filter(has_text=other.url)).to_be_visible()
-    expect(seen.get_by_role("button", name=re.compile("Remove|Confirm"))).to_have_count(0)
+    seen_panel = panel(viewer, pitwall)
+    expect(seen_panel.get_by_role("row").filter(has_text=other_pitwall.url)).to_be_visible()
+    expect(seen_panel.get_by_role("button", name=re.compile("Remove|Confirm"))).to_have_count(0)
     viewer.context.close()
 
-    (token_id,) = re.findall(r"^token (\w+): live:read", said_by(other, "token", "list"), re.MULTILINE)
-    said_by(other, "token", "revoke", token_id)
+    (token_id,) = re.findall(r"^token (\w+): live:read", said_by(other_pitwall, "token", "list"), re.MULTILINE)
+    said_by(other_pitwall, "token", "revoke", token_id)
     expect(row.get_by_text(re.compile("^refused: .*401"))).to_be_visible()
-    other.kill()
+    other_pitwall.kill()
     expect(row.get_by_text(re.compile("^absent: "))).to_be_visible()
     press(peers.get_by_role("button", name="Remove box-2"))
     expect(peers.get_by_text("No other Pitwall is being watched.")).to_be_visible()

@@ -37,14 +37,14 @@ def write_config(folder: Path, port: int, pitwall_port: int) -> Path:
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={NAME}"]
     subprocess.run([*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
     site = documented_site()
-    for said, ours in {
+    for name, field in {
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         "127.0.0.1:8501": f"127.0.0.1:{pitwall_port}",
         f"/etc/ssl/certs/{NAME}.pem": str(certificate),
         f"/etc/ssl/private/{NAME}.key": str(key),
     }.items():
-        assert said in site
-        site = site.replace(said, ours)
+        assert name in site
+        site = site.replace(name, field)
     paths = "".join(
         f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -78,16 +78,16 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Pitwall, str]]:
 def test_sign_in_push_and_share_through_nginx(proxied: tuple[Pitwall, str], browser: Browser) -> None:
     pitwall, public = proxied
     assert pitwall.links == [f"{public}/?token={pitwall.token}"]
-    ours = browser.browser_type.launch(
+    launch = browser.browser_type.launch(
         executable_path=os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium"),
         args=[*BROWSER_ARGS, f"--host-resolver-rules=MAP {NAME} 127.0.0.1"],
     )
-    operator = ours.new_context(ignore_https_errors=True)
+    operator = launch.new_context(ignore_https_errors=True)
     operator.set_default_timeout(PATIENCE_MS)
     page = operator.new_page()
     page.goto(f"{public}/?token={pitwall.token}")
     expect(page.get_by_text("Links and changes")).to_be_visible()
-    [cookie] = [one for one in operator.cookies() if one["name"].startswith("__Host-pitwall-")]
+    [cookie] = [cookie for cookie in operator.cookies() if cookie["name"].startswith("__Host-pitwall-")]
     assert cookie["secure"] and cookie["httpOnly"]
     with page.expect_websocket(lambda socket: "/ws/live" in socket.url) as push:
         page.goto(f"{public}/live")
@@ -98,11 +98,11 @@ def test_sign_in_push_and_share_through_nginx(proxied: tuple[Pitwall, str], brow
     link = page.get_by_role("dialog").locator("code", has_text="/share/").first.inner_text().strip()
     assert link.startswith(f"{public}/share/")
     expect(page.get_by_text("Pitwall listens on this machine only")).to_have_count(0)
-    viewer = ours.new_context(ignore_https_errors=True).new_page()
+    viewer = launch.new_context(ignore_https_errors=True).new_page()
     with viewer.expect_websocket(lambda socket: "/ws/live" in socket.url) as push:
         viewer.goto(link)
     push.value.wait_for_event("framereceived")
     assert viewer.url.startswith(f"{public}/live?run=")
     refused = viewer.goto(f"{public}/launch")
     assert refused and refused.status == 403
-    ours.close()
+    launch.close()

@@ -123,7 +123,7 @@ def viewer(other_profile: BrowserContext, link: str) -> Iterator[BrowserContext]
 
 
 def cookie_of(context: BrowserContext) -> str:
-    return "; ".join(f"{one['name']}={one['value']}" for one in context.cookies())
+    return "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in context.cookies())
 
 
 def arrive(context: BrowserContext, link: str) -> Page:
@@ -172,11 +172,11 @@ def test_viewer_finds_no_other_run_or_controls(viewer: BrowserContext, link: str
     hers, not_hers = "Seen by Ana", "No run has the id"
     loaded = {"/": hers, "/live": hers, "/compare": "Pick two or more runs", "/run": hers, f"/run?run={LIVE}": hers}
     in_place = {f"/{name}?run={HIDDEN}": not_hers for name in ("live", "compare", "replay", "run")}
-    for path, shown in (loaded | in_place).items():
+    for path, value in (loaded | in_place).items():
         first_look = viewer.request.get(pitwall.url + path)
         assert first_look.ok and "Nobody else's business" not in first_look.text()
         (page.goto if path in loaded else partial(visit, page))(pitwall.url + path)
-        expect_whole(current(page.get_by_text(shown)))
+        expect_whole(current(page.get_by_text(value)))
         assert "Nobody else's business" not in page.content()
         for name in ("Share", "Stop watching Seen by Ana", "Launch", "Run the demo"):
             assert page.get_by_role("button", name=name, exact=True).count() == 0, (path, name)
@@ -203,8 +203,8 @@ def test_the_push_gives_a_viewer_no_other_run(viewer: BrowserContext, link: str,
 
 def operator_at_live(pitwall: Pitwall, session: ByHand) -> tuple[dict[str, str], dict[str, str]]:
     """The operator's pages and the Live page's buttons, as the protocol shows them."""
-    found = pages(session.rerun())
-    return found, buttons(session.rerun(query=f"run={LIVE}", page_hash=found["live"]))
+    actual_pages = pages(session.rerun())
+    return actual_pages, buttons(session.rerun(query=f"run={LIVE}", page_hash=actual_pages["live"]))
 
 
 def test_viewer_forging_the_protocol_is_refused(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
@@ -219,9 +219,9 @@ def test_viewer_forging_the_protocol_is_refused(viewer: BrowserContext, link: st
         assert str(ROOT).encode() not in b"".join(one.SerializeToString() for one in session.rerun())
         for name, page_hash in known.items():
             for query in ("", f"run={HIDDEN}", f"run={LIVE}&run={HIDDEN}"):
-                said = b"".join(one.SerializeToString() for one in session.rerun(query, name, page_hash))
-                assert b"Nobody else" not in said, (name, query)
-                assert b"Run the demo" not in said and b"Paste a command" not in said, (name, query)
+                text = b"".join(one.SerializeToString() for one in session.rerun(query, name, page_hash))
+                assert b"Nobody else" not in text, (name, query)
+                assert b"Run the demo" not in text and b"Paste a command" not in text, (name, query)
         session.rerun(f"run={LIVE}", "live", known["live"], click=stop)
         session.rerun(f"run={LIVE}", "live", known["live"])
     assert pitwall.states()["Seen by Ana"] == "ready"

@@ -103,9 +103,9 @@ def test_shared_report_is_one_offline_file(browser: Browser, open_page: Page, pi
     expect(page.get_by_role("heading", level=1)).to_have_text("Which k?")
     expect(page.get_by_text("made by a guest of a shared link")).to_be_visible()
     expect(page.locator(".rp-frontier circle").first).to_be_visible()
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         page.locator("button[data-csv=answers]").click()
-    assert "k 4" in Path(found.value.path()).read_text()
+    assert "k 4" in Path(download.value.path()).read_text()
     assert SECRET not in page.content() and NOT_SHARED not in page.content() and page.locator("img").count() == 0
     answer = guest.request.get(f"{pitwall.url}/report?study=mine")
     assert 'filename="pitwall-report-' in answer.headers["content-disposition"]
@@ -122,12 +122,12 @@ def test_shared_report_compares_by_the_objective(browser: Browser, open_page: Pa
     open_page.goto(f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in ids)}&objective=ttft_ms@2&margin=0.07")
     link = link_of(open_page, "its report, one HTML page")
     guest = browser.new_context()
-    shown = guest.new_page()
-    shown.goto(link)
-    expect(shown.get_by_text("Compared by time to first token, 2 at once")).to_be_visible()
-    expect(shown.get_by_text("Differences below 7 % count as irrelevant.")).to_be_visible()
-    shown.goto(f"{pitwall.url}/report?study=mine")
-    expect(shown.get_by_role("heading", name="No report")).to_be_visible()  # the link is to the runs, not to the study
+    page = guest.new_page()
+    page.goto(link)
+    expect(page.get_by_text("Compared by time to first token, 2 at once")).to_be_visible()
+    expect(page.get_by_text("Differences below 7 % count as irrelevant.")).to_be_visible()
+    page.goto(f"{pitwall.url}/report?study=mine")
+    expect(page.get_by_role("heading", name="No report")).to_be_visible()  # the link is to the runs, not to the study
     guest.close()
 
 

@@ -43,12 +43,12 @@ def test_browser_signs_out_itself_others_and_all(browser: Browser, pitwall: Pitw
 
 def test_no_page_breaks_the_security_policy(page: Page, pitwall: Pitwall) -> None:
     page.add_init_script(TELLS)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(f"{page.url} {message.text}"))
+    texts: list[str] = []
+    page.on("console", lambda message: texts.append(f"{page.url} {message.text}"))
     for path in WHERE:
         policy = page.context.request.get(f"{pitwall.url}/{path}").headers["content-security-policy"]
         assert "script-src 'self'" in policy and "frame-ancestors 'none'" in policy, path
         visit(page, f"{pitwall.url}/{path}")
         expect(page.locator("[data-testid=stNavSectionHeader], [data-testid=stTopNavLink]").first).to_be_visible()
         expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
-    assert [one for one in said if "CSP" in one or "Content Security Policy" in one] == []
+    assert [text for text in texts if "CSP" in text or "Content Security Policy" in text] == []

@@ -44,12 +44,12 @@ def pitwall(tmp_path: Path, issuer: str) -> Iterator[Pitwall]:
 def test_team_viewer_returns_until_token_expiry(browser: Browser, pitwall: Pitwall) -> None:
     context = browser.new_context()
     page = context.new_page()
-    wanted = f"{pitwall.url}/sql?sql=SELECT+42+AS+answer"
-    page.goto(wanted)
+    text = f"{pitwall.url}/sql?sql=SELECT+42+AS+answer"
+    page.goto(text)
     page.get_by_role("link", name="Sign in with 127.0.0.1").click()
     page.get_by_placeholder("sub").fill("ann")
     page.get_by_role("button", name="Authorize").click()
-    page.wait_for_url(wanted)
+    page.wait_for_url(text)
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     expect(page.get_by_role("link", name="Launch")).to_have_count(0)
     page.goto(f"{pitwall.url}/")

@@ -102,16 +102,16 @@ def test_margin_survives_other_page_and_reload(page: Page, pitwall: Pitwall) -> 
     expect(field).to_have_value("2")
     field.fill("5")
     field.press("Enter")
-    said = page.get_by_text("Differences below 5 % count as irrelevant.")
-    expect(said).to_be_visible()
+    locator = page.get_by_text("Differences below 5 % count as irrelevant.")
+    expect(locator).to_be_visible()
     page.wait_for_url(re.compile("margin=0.05"))
     press(current(page.get_by_role("link", name="SQL")).first)
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     page.go_back()
-    expect(said).to_be_visible()
+    expect(locator).to_be_visible()
     expect(page.get_by_test_id("stPopoverButton").filter(has_text="±5")).to_be_visible()
     page.reload()
-    expect(said).to_be_visible()
+    expect(locator).to_be_visible()
     assert "margin=0.05" in page.url
 
 
@@ -140,8 +140,8 @@ def test_logs_are_compared_as_owner_declared(page: Page, pitwall: Pitwall) -> No
         expect_whole(page.get_by_role("heading", name="What happened"))
         press(page.get_by_text("Declare its load so that"))
         current(page.get_by_label("Workload", exact=True)).fill("our own replay")
-        told = page.get_by_text("Its owner declared the load: our own replay (requests at once 1).")
-        press_until(page.get_by_role("button", name="Declare", exact=True), told)
+        locator = page.get_by_text("Its owner declared the load: our own replay (requests at once 1).")
+        press_until(page.get_by_role("button", name="Declare", exact=True), locator)
     visit(page, compared)
     expect(page.locator(".pw-guard")).to_contain_text("Workload our own replay, as declared by their owner")
     expect(page.locator(".pw-say")).to_have_text(re.compile("speculation was seen at 0.68× the speed of llama.cpp"))
@@ -154,6 +154,6 @@ def test_more_repeats_are_queued_from_compare(page: Page, pitwall: Pitwall) -> N
     expect(queued).to_have_count(4)
     names = "SELECT name FROM runs WHERE state = 'queued'"
     wait_until(lambda: len(pitwall.sql(names)) == 4, 60)
-    told = [re.sub(r" #\d+$", "", name) for (name,) in pitwall.sql(names)]
-    assert sorted(told) == ["again 0", "again 0", "again 4", "again 4"]
+    texts = [re.sub(r" #\d+$", "", name) for (name,) in pitwall.sql(names)]
+    assert sorted(texts) == ["again 0", "again 0", "again 4", "again 4"]
     expect(page.get_by_text("on hold: no further run is started")).to_be_visible()

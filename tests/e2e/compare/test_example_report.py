@@ -45,15 +45,15 @@ def test_chart_zooms_hides_lines_shows_a_moment(browser: Browser) -> None:
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     assert box
-    whole = page.locator(LINES).first.get_attribute("d")
+    attribute = page.locator(LINES).first.get_attribute("d")
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60)
     expect(page.locator(".rp-readout").first).to_contain_text("Demo: no speculation #1")
     page.mouse.down()
     page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 60)
     page.mouse.up()
-    assert page.locator(LINES).first.get_attribute("d") != whole
+    assert page.locator(LINES).first.get_attribute("d") != attribute
     plot.dblclick()
-    expect(page.locator(LINES).first).to_have_attribute("d", whole or "")
+    expect(page.locator(LINES).first).to_have_attribute("d", attribute or "")
     press(page.get_by_role("button", name="Demo: no speculation #1"))
     expect(page.locator(LINES)).to_have_count(8)
     assert heard == []

@@ -19,10 +19,10 @@ RUNS_S = 3300.0
 REQUESTS = 15  # a warm-up, twice five, four at once
 
 
-def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
+def queue_up(page: Page, pitwall: Pitwall, demo_config: DemoConfig) -> None:
     page.goto(f"{pitwall.url}/launch")
-    paste_launchable(page, shlex.join(one.config.argv))
-    current(page.get_by_label("Name", exact=True)).first.fill(one.name)
+    paste_launchable(page, shlex.join(demo_config.config.argv))
+    current(page.get_by_label("Name", exact=True)).first.fill(demo_config.name)
     choose_workload(page, "Five prompts")
     set_repeats(page, 1)
     press(launch_button(page))
@@ -31,9 +31,9 @@ def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
 
 def test_five_prompts_run_unattended_and_rank(page: Page, pitwall: Pitwall) -> None:
     names = []
-    for one in demo_configs(pitwall.data):
-        queue_up(page, pitwall, one)
-        names.append(one.name)
+    for demo_config in demo_configs(pitwall.data):
+        queue_up(page, pitwall, demo_config)
+        names.append(demo_config.name)
     page.goto(pitwall.url)
     expect(page.get_by_text("Queue", exact=True)).to_be_visible()
     wait_until(lambda: list(pitwall.states().values()) == ["finished"] * 3, RUNS_S, every_s=2.0)

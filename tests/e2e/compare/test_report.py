@@ -72,11 +72,11 @@ def test_report_opens_offline_in_both_schemes(browser: Browser, page: Page, pitw
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
     answer = page.locator(".pw-say").first
     expect_whole(answer)
-    said = answer.inner_text()
+    text = answer.inner_text()
     path = downloaded(page, "One page (HTML)", tmp_path)
     markdown = downloaded(page, "Markdown", tmp_path).read_text() if page.reload() else ""
     page.goto("about:blank")
-    assert said in markdown.replace("\\", "")
+    assert text in markdown.replace("\\", "")
     grounds = set()
     for width in (1400, 390):
         for scheme in ("light", "dark"):
@@ -87,15 +87,15 @@ def test_report_opens_offline_in_both_schemes(browser: Browser, page: Page, pitw
             report.on("console", lambda message: heard.append(message.text))  # noqa: B023
             report.on("request", lambda one: heard.append(one.url) if not one.url.startswith("file:") else None)  # noqa: B023
             report.goto(path.as_uri())
-            expect(report.locator(".pw-say").first).to_have_text(said)
+            expect(report.locator(".pw-say").first).to_have_text(text)
             assert report.evaluate("document.documentElement.scrollWidth") <= width
             expect(report.locator(".rp-frontier circle")).to_have_count(6)  # two arms at 2, 4 and 8 at once
             report.get_by_label("Draw").select_option(index=1)
             expect(report.locator(".rp-frontier circle")).to_have_count(2)
             grounds.add(report.evaluate("getComputedStyle(document.body).backgroundColor"))
-            with report.expect_download() as found:
+            with report.expect_download() as download:
                 report.locator("button[data-csv=answers]").click()
-            assert "k 4" in Path(found.value.path()).read_text()
+            assert "k 4" in Path(download.value.path()).read_text()
             assert heard == []
             opened.close()
     assert len(grounds) == 2

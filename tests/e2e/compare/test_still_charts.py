@@ -51,11 +51,11 @@ def explore(page: Page, pitwall: Pitwall, draw: str = "scatter") -> None:
     ],
 )
 def test_smallest_bundle_draws_each_chart_kind(page: Page, pitwall: Pitwall, draw: str, kind: str, bundle: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.extend(re.findall(r"plotly-(\w+)\.min", request.url)))
+    texts: list[str] = []
+    page.on("request", lambda request: texts.extend(re.findall(r"plotly-(\w+)\.min", request.url)))
     explore(page, pitwall, draw)
     assert set(page.evaluate(TYPES)) == {kind}
-    assert asked == [bundle]
+    assert texts == [bundle]
     assert page.locator(".modebar").count() == 0 and page.locator(".stPlotlyChart").count() == 0
     expect(page.get_by_role("group", name=re.compile("by Requests at once"))).to_be_visible()
 
@@ -83,15 +83,15 @@ def test_open_popover_text_follows_background(open_page: Page, pitwall: Pitwall)
 
 def test_it_is_saved_as_png_svg_and_csv(open_page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     explore(open_page, pitwall)
-    found = {}
+    fields = {}
     for kind in ("PNG", "SVG", "CSV"):
         open_page.get_by_label(re.compile("^Save the chart")).click()
         with open_page.expect_download() as caught:
             open_page.locator(".lv-still").get_by_role("button", name=kind).click()
         caught.value.save_as(tmp_path / kind)
-        found[kind] = (tmp_path / kind).read_bytes()
-    assert found["PNG"].startswith(b"\x89PNG") and b"<svg" in found["SVG"]
-    head, *rows = found["CSV"].decode().splitlines()
+        fields[kind] = (tmp_path / kind).read_bytes()
+    assert fields["PNG"].startswith(b"\x89PNG") and b"<svg" in fields["SVG"]
+    head, *rows = fields["CSV"].decode().splitlines()
     assert head.startswith("name,x,y,value") and len(rows) == 3
 
 
@@ -111,11 +111,11 @@ def test_zoom_is_in_address_without_back_step(page: Page, pitwall: Pitwall) -> N
     view = f"{pitwall.url}/explore?y={OUTPUT}&x=k"
     page.goto(view)
     expect_whole(page.locator(f"{PLOT} .main-svg"))
-    whole, before = page.evaluate(RANGE), page.evaluate("history.length")
+    value, before = page.evaluate(RANGE), page.evaluate("history.length")
     drag_across(page, 0.25, 0.75)
     expect(page).to_have_url(re.compile(r"&zoom-explore-scatter-[0-9a-f]{8}=[\d.]+_[\d.]+__$"))
     zoomed, at = page.evaluate(RANGE), page.url
-    assert page.evaluate("history.length") == before and zoomed[0] > whole[0] and zoomed[1] < whole[1]
+    assert page.evaluate("history.length") == before and zoomed[0] > value[0] and zoomed[1] < value[1]
     page.reload()
     expect_range(page, zoomed)
     expect(page).to_have_url(at)
@@ -130,7 +130,7 @@ def test_zoom_is_in_address_without_back_step(page: Page, pitwall: Pitwall) -> N
     wait_for_rest(page)
     page.locator(f"{PLOT} .nsewdrag").first.dblclick()
     expect(page).to_have_url(view)
-    expect_range(page, whole)
+    expect_range(page, value)
 
 
 def test_logarithmic_height_is_in_the_address(page: Page, pitwall: Pitwall) -> None:
@@ -165,6 +165,6 @@ def drag_across(page: Page, start: float, end: float) -> None:
     page.mouse.up()
 
 
-def expect_range(page: Page, wanted: list[float]) -> None:
+def expect_range(page: Page, values: list[float]) -> None:
     is_shown = "(wanted) => {range}.every((end, place) => Math.abs(end - wanted[place]) < 1e-6)"
-    page.wait_for_function(is_shown.format(range=RANGE), arg=wanted)
+    page.wait_for_function(is_shown.format(range=RANGE), arg=values)

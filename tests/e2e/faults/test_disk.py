@@ -78,9 +78,9 @@ def test_full_disk_is_shown_and_loses_nothing(small: Pitwall, tmp_path: Path, br
         # Publishing is the first that fails, and what it lets go serves the writer for a while: so again and again.
         wait_until(lambda: fill(small.data) and status.inner_text() == STUCK, 120)
         assert httpx.get(f"{small.url}/healthz").status_code == 503
-        other = context.new_page()
-        other.goto(small.url)
-        expect(other.get_by_role("alert").first).to_contain_text("No space left on device")
+        other_page = context.new_page()
+        other_page.goto(small.url)
+        expect(other_page.get_by_role("alert").first).to_contain_text("No space left on device")
         held = small.sql(EVERY_LINE)[0][0]
         (small.data / "ballast").unlink()
         wait_until(small.is_up, 60)

@@ -44,16 +44,16 @@ def half_open(port: int, count: int) -> Iterator[list[socket.socket]]:
 
 
 def half_a_request(port: int) -> socket.socket:
-    one = socket.create_connection(("127.0.0.1", port), timeout=60)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     with contextlib.suppress(ConnectionError):  # it may be put out before it has said anything
-        one.sendall(HALF_A_REQUEST)
-    return one
+        connection.sendall(HALF_A_REQUEST)
+    return connection
 
 
-def is_closed(one: socket.socket) -> bool:
+def is_closed(socket: socket.socket) -> bool:
     """Waits for its end; raises TimeoutError where it is held for ever."""
     try:
-        return one.recv(1) == b""
+        return socket.recv(1) == b""
     except ConnectionError:
         return True
 
@@ -86,7 +86,7 @@ def test_half_open_sockets_do_not_harm_runs(narrow: Pitwall, tmp_path: Path) -> 
                     assert httpx.get(f"{narrow.url}/healthz", timeout=60).json()["ok"]
                     next_delta(live)
                 wait_until(lambda: counters(narrow) > before + 2, 60)
-                assert all(is_closed(one) for one in sockets), "a request that is never whole is not waited for"
+                assert all(is_closed(socket) for socket in sockets), "a request that is never whole is not waited for"
         assert narrow.process and narrow.process.poll() is None
         assert "Too many open files" not in narrow.said
         assert narrow.links == [f"{narrow.url}/?token={narrow.token}"], "one link, and it is the right one"

@@ -52,8 +52,8 @@ def traced(tmp_path: Path) -> Iterator[Pitwall]:
 
 def in_checkpoint(marks: Marks, store: Path) -> bool:
     """Whether a commit that is under way has begun to write the store's own file, not only its log."""
-    begun = [marks[name] for name in COMMITS if marks[name]]
-    return bool(begun) and store.stat().st_mtime_ns > min(begun)
+    begun_marks = [marks[name] for name in COMMITS if marks[name]]
+    return bool(begun_marks) and store.stat().st_mtime_ns > min(begun_marks)
 
 
 def is_under_way(target: str, marks: Marks, store: Path) -> bool:
@@ -111,7 +111,7 @@ def test_kills_in_every_phase_lose_nothing(traced: Pitwall, tmp_path: Path, caps
         assert [line for (line,) in stored_lines] == [sample["line"] for sample in parsed_log(Path(log))["samples"]]
     rows = sum(n for _, n in traced.sql(ALL_ROWS))
     with capsys.disabled():
-        told = ", ".join(f"{phase} {count}" for phase, count in seen.most_common())
-        sys.stdout.write(f"\n{KILLS} kills, under way: {told}; {rows:,} rows, 0 lost, 0 twice\n")
+        text = ", ".join(f"{phase} {count}" for phase, count in seen.most_common())
+        sys.stdout.write(f"\n{KILLS} kills, under way: {text}; {rows:,} rows, 0 lost, 0 twice\n")
     if len(TARGETS) <= KILLS:
         assert {"write", "publish", "seal", "checkpoint"} <= set(seen)

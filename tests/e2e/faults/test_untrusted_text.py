@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from samples import Batch, GpuSample
+from settings import Settings
+from storage.store import Store
 from tests.e2e.conftest import signed_in
 from tests.e2e.launch_page import command_box
 from tests.e2e.page_at_rest import current, expect_whole, press, visit
 from tests.e2e.pitwall_process import Pitwall
-from tests.e2e.seeds import seed_finished
+from tests.e2e.seeds import BEGAN, seed_finished
 from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
@@ -32,6 +35,11 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     log = f"{EVIL}\nINFO 11-20 12:00:00 [x.py:1] args: {{'api_key': '{SECRET}'}} --api-key {SECRET}\n"
     ids = [seed_finished(pitwall.data, EVIL, log) for _ in range(2)]
     assert len(set(ids)) == 2
+    store = Store.open(
+        Settings(data_dir=pitwall.data)
+    )  # with a sample each, so that Compare has charts with their names
+    store.write(Batch(tuple(GpuSample(run_id, BEGAN, 0.0, "m", 0, power_w=300.0) for run_id in ids))).result()
+    store.close()
     pitwall.start()
     yield pitwall
     pitwall.end_everything()

@@ -112,10 +112,10 @@ def trace(marks: Marks) -> None:
     Database.cursor = marked_cursor
     Sealer._due, Sealer.seal_due = marked_due, marked_seal
     Publisher.publish = marked_publish
-    Writer._try_commit = counted(try_commit, marks)
+    Writer._try_commit = marking_commits(try_commit, marks)
 
 
-def counted(try_commit: Callable[..., bool], marks: Marks) -> Callable[..., bool]:
+def marking_commits(try_commit: Callable[..., bool], marks: Marks) -> Callable[..., bool]:
     """Which rows the store has said to be durable, and which it is about to store."""
     from storage.rows import SAMPLE_TABLES
 

@@ -1,4 +1,4 @@
-"""What stands around every page: the drawer of a phone, and the bar while Pitwall does not answer."""
+"""Parts around every page: the drawer of a phone, and the bar while Pitwall does not answer."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ def test_no_page_asks_for_what_is_not_there(browser: Browser, idle_pitwall: Pitw
     context = signed_in(browser, idle_pitwall)
     page, refused = context.new_page(), list[str]()
     page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
-    for path, shown in (("/compare", "Nothing has run yet"), ("/explore", "Explore"), ("/", "No run has ended yet")):
+    for path, text in (("/compare", "Nothing has run yet"), ("/explore", "Explore"), ("/", "No run has ended yet")):
         page.goto(f"{idle_pitwall.url}{path}")
-        expect(page.get_by_text(shown).first).to_be_visible()
+        expect(page.get_by_text(text).first).to_be_visible()
     assert refused == []
     page.get_by_role("link", name="Studies").click()
     page.wait_for_url(f"{idle_pitwall.url}/studies")

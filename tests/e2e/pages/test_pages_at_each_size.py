@@ -101,9 +101,11 @@ def test_no_page_state_breaks_a_rule(open_page: Page, pitwall: Pitwall, ids: lis
     assert broken_at_each_size(open_page, WINDOWS) == []
 
 
-CUT_TIMES = """[...document.querySelectorAll('.lv-chip:not([hidden]) .lv-state')]
+CUT_STATES = """[...document.querySelectorAll('.lv-chip:not([hidden]) .lv-state')]
   .filter((state) => state.lastChild.getBoundingClientRect().width === 0
-    || state.lastChild.getBoundingClientRect().right > state.closest('.lv-chip').getBoundingClientRect().right)
+    || state.firstChild.scrollWidth > state.firstChild.clientWidth
+    || state.lastChild.getBoundingClientRect().right > state.closest('.lv-chip').getBoundingClientRect().right
+    || state.getBoundingClientRect().bottom > state.closest('.lv-chip').getBoundingClientRect().bottom)
   .map((state) => state.textContent)"""
 
 
@@ -118,7 +120,30 @@ def test_live_of_eight_runs_fits_a_phone(open_page: Page, pitwall: Pitwall, ids:
             "Math.max(...[...document.querySelectorAll('.lv-chart')].map((one) => one.getBoundingClientRect().right))"
         )
         assert right <= size["width"], size
-        assert open_page.evaluate(CUT_TIMES) == [], size
+        assert open_page.evaluate(CUT_STATES) == [], size
+
+
+def test_long_note_beside_a_speed_cuts_no_state(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    visit(open_page, f"{pitwall.url}/live?run={ids[0]}&run={ids[1]}")
+    charts(open_page)
+    notes = open_page.locator(".lv-speed-note")
+    notes.evaluate_all("(notes) => notes.forEach((note) => { note.textContent = 'not compared: '.repeat(20); })")
+    for size in WINDOWS:
+        open_page.set_viewport_size(size)
+        assert open_page.evaluate(CUT_STATES) == [], size
+
+
+def test_word_baseline_is_whole_and_so_is_a_title_on_a_phone(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    """Eight arms share a head, and the actions beside a run's title once left room for six of its letters."""
+    cut = "(element) => element.scrollWidth > element.clientWidth"
+    for size in WINDOWS:
+        open_page.set_viewport_size(size)
+        visit(open_page, f"{pitwall.url}/{address_of('compare of eight', ids)}")
+        baseline = open_page.get_by_role("button", name="baseline").locator("strong").first
+        expect(baseline).to_have_text("baseline")
+        assert baseline.evaluate(cut) is False, size
+        visit(open_page, f"{pitwall.url}/{address_of('run that failed', ids)}")
+        assert open_page.locator(".pw-title > span:last-child").evaluate(cut) is False, size
 
 
 AXES = """[...document.querySelectorAll('.lv-plot')]

@@ -1,4 +1,4 @@
-"""What was chosen on a page comes back by Back, Forward and a reload, which is a pasted link too: page by page."""
+"""Choices on a page come back by Back, Forward and a reload, which is a pasted link too: page by page."""
 
 from __future__ import annotations
 

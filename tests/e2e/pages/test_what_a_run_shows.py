@@ -115,9 +115,9 @@ def seed_demo(store: Store, settings: Settings) -> None:
     for number, state in enumerate((RunState.FINISHED, RunState.FINISHED, RunState.QUEUED)):
         waits = state is RunState.QUEUED
         run = demo_run(number, state, None if waits else 20.0, FEWEST_TOKENS)
-        here = {"batch_id": "demo", "machine_id": machine_id(), "run_dir": str(settings.runs_dir / run.id)}
-        here["base_url"] = "http://127.0.0.1:8001"
-        store.save_run(run.model_copy(update=here | {"queue_position": 1.0 if waits else None}))
+        fields = {"batch_id": "demo", "machine_id": machine_id(), "run_dir": str(settings.runs_dir / run.id)}
+        fields["base_url"] = "http://127.0.0.1:8001"
+        store.save_run(run.model_copy(update=fields | {"queue_position": 1.0 if waits else None}))
 
 
 def row_of(page: Page, name: str) -> Locator:
@@ -147,9 +147,9 @@ def test_failed_row_is_marked_with_its_full_cause(page: Page, pitwall: Pitwall) 
     expect(row_of(page, "Arm A")).to_contain_text("finished")
     expect(row_of(page, "Arm A")).not_to_contain_text("\u2717")
     page.wait_for_function(f"() => window.drawnTexts['{CAUSE}']")
-    drawn = page.evaluate("window.drawnTexts")
-    width = drawn["Workload"]["x"] - drawn["Missing numbers, or how it ended"]["x"]
-    assert drawn[CAUSE]["width"] + 2 * CELL_PADDING_PX <= width
+    value = page.evaluate("window.drawnTexts")
+    width = value["Workload"]["x"] - value["Missing numbers, or how it ended"]["x"]
+    assert value[CAUSE]["width"] + 2 * CELL_PADDING_PX <= width
 
 
 def test_acceptance_by_position_covers_the_run(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
@@ -195,5 +195,5 @@ def test_live_with_eight_runs_is_low_on_a_phone(
 def test_demo_reports_slow_or_busy_machine(open_page: Page, pitwall: Pitwall) -> None:
     visit(open_page, f"{pitwall.url}/live?run=r0&run=r1&demo=follow")
     words = f"This machine is slow or busy: its answers have {FEWEST_TOKENS} tokens instead of {FULL_TOKENS}."
-    told = re.compile(rf"Demo: 2 of 3 starts done, about 20 s to go; .+ {re.escape(words)}")
-    expect(open_page.get_by_text(told)).to_be_visible()
+    pattern = re.compile(rf"Demo: 2 of 3 starts done, about 20 s to go; .+ {re.escape(words)}")
+    expect(open_page.get_by_text(pattern)).to_be_visible()

@@ -42,10 +42,10 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: Ids) -> Iterator[Pitw
     take = LogImporter(store, settings.runs_dir, lambda: BEGAN).import_log
     for name, log in (("vLLM's log", VLLM_LOG), ("SGLang's log", SGLANG_LOG)):
         ids.setdefault("logs", []).extend(take(log, ImportOptions(name), lambda share: None).run_ids)
-    told = [line for line in VLLM_LOG.read_text().splitlines() if "Engine 000: Avg" in line]
+    actual_lines = [line for line in VLLM_LOG.read_text().splitlines() if "Engine 000: Avg" in line]
     for name, lines in ENDS.items():
         end = settings.data_dir / f"{lines}.log"
-        end.write_text("\n".join(told[-lines:]) + "\n")
+        end.write_text("\n".join(actual_lines[-lines:]) + "\n")
         ids.setdefault("ends", []).extend(take(end, ImportOptions(name), lambda share: None).run_ids)
     store.close()
     with running_pitwall(settings.data_dir) as pitwall:
@@ -58,7 +58,7 @@ def arms_of_kinds(store: Store) -> list[str]:
     for place, (k, step_s) in enumerate({0: 0.02, 3: 0.03}.items()):
         engine = IdealEngine(step_s, k, {"Code": 0.95, "Q&A": 0.1}, start_sd=0.005)
         runs = repeats(engine, "five-prompts", 3, rng, token_scale=0.1, parallel=2)
-        made += [stored(store, one, k, APART_H + 24 * (3 * place + n)).id for n, one in enumerate(runs)]
+        made += [stored(store, run, k, APART_H + 24 * (3 * place + n)).id for n, run in enumerate(runs)]
     return made
 
 
@@ -72,7 +72,7 @@ def starved_arm(store: Store) -> list[str]:
 
 
 def open_compare(page: Page, pitwall: Pitwall, run_ids: list[str]) -> None:
-    visit(page, f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in run_ids)}")
+    visit(page, f"{pitwall.url}/compare?{'&'.join(f'run={run_id}' for run_id in run_ids)}")
     expect_whole(page.get_by_role("heading", name="Configuration differences"))
 
 

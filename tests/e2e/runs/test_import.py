@@ -47,8 +47,8 @@ def test_dropped_file_is_a_run_and_exports_bundle(page: Page, pitwall: Pitwall, 
     press(page.get_by_role("menuitem", name="Download as a bundle"))
     downloaded_by(page.get_by_role("button", name="Download as a bundle")).save_as(bundle)
     elsewhere = tmp_path / "elsewhere"
-    taken = command(elsewhere, "import", str(bundle))
-    assert "was verified; imported SGLang, sglang.log.gz" in taken.stdout
+    taken_command = command(elsewhere, "import", str(bundle))
+    assert "was verified; imported SGLang, sglang.log.gz" in taken_command.stdout
     assert command(elsewhere, "check").returncode == 0
     assert not list((pitwall.data / "inbox").glob("*.upload"))
 

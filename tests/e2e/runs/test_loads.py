@@ -54,8 +54,10 @@ def test_attached_server_takes_every_load(page: Page, pitwall: Pitwall, server: 
     run_id = watch_server(page, pitwall, server.base_url, "Theirs")
     for count, (title, (given, seen)) in enumerate(LOADS.items(), 1):
         page.goto(f"{pitwall.url}/run?run={run_id}")
-        put(page, title, given)
-        wait_until(lambda count=count: done(pitwall) == count and pitwall.states()["Theirs"] == "ready", LOAD_S)
+        start_load(page, title, given)
+        wait_until(
+            lambda count=count: count_finished_loads(pitwall) == count and pitwall.states()["Theirs"] == "ready", LOAD_S
+        )
         page.goto(f"{pitwall.url}/run?run={run_id}")
         expect(page.get_by_text("Load results").first).to_be_visible()
         expect(page.get_by_text(seen).first).to_be_visible()
@@ -91,12 +93,12 @@ def fill(page: Page, label: str, value: str) -> None:
     field.press("Enter")
 
 
-def put(page: Page, title: str, given: Mapping[str, str]) -> None:
+def start_load(page: Page, title: str, texts: Mapping[str, str]) -> None:
     """Choose the load, set its fields, and start it."""
     press(page.get_by_text("Run a load on this server"))
     choose_option(page, "Load", title)
     press(page.get_by_role("button", name="Load settings"))
-    for label, value in given.items():
+    for label, value in texts.items():
         field = page.locator(f'[class*="-{NAMES[title]}-"] input[aria-label="{label}"]')  # of this load, and no other's
         field.fill(value)
         field.press("Enter")
@@ -106,7 +108,7 @@ def put(page: Page, title: str, given: Mapping[str, str]) -> None:
     press(start)
 
 
-def done(pitwall: Pitwall) -> int:
+def count_finished_loads(pitwall: Pitwall) -> int:
     """Loads that have written their results."""
     ((count,),) = pitwall.sql("SELECT count(DISTINCT load_id) FROM results")
     return int(count)

@@ -1,4 +1,4 @@
-"""What people say of a run, in the browser: written, shared to be read, deleted and brought back."""
+"""Notes of people on a run, in the browser: written, shared to be read, deleted and brought back."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ DECIDED_S = 60.0
 
 def test_operator_decides_on_runs(browser: Browser, page: Page, pitwall: Pitwall) -> None:
     book = ProposalBook(Settings(data_dir=pitwall.data).proposals_path)
-    wanted, unwanted = (book.propose_study(STUDY, why, "an agent") for why in ("which?", "no"))
+    proposal, unwanted = (book.propose_study(STUDY, why, "an agent") for why in ("which?", "no"))
     page.goto(pitwall.url)
     expect(page.get_by_role("heading", name="Proposed by agents")).to_be_visible()
     expect(page.get_by_text("vllm serve m --port").first).to_be_visible()
@@ -28,12 +28,12 @@ def test_operator_decides_on_runs(browser: Browser, page: Page, pitwall: Pitwall
     foreign.goto(pitwall.url)
     expect(foreign.get_by_text("Proposed by agents")).to_have_count(0)
     stranger.close()
-    press(page.get_by_role("button", name=f"Accept {wanted.id}"))
+    press(page.get_by_role("button", name=f"Accept {proposal.id}"))
     wait_until(lambda: pitwall.sql("SELECT count(*) FROM studies") == [(1,)], DECIDED_S)
     expect(page.get_by_role("heading", name="Proposed by agents")).to_have_count(0)
     assert book.all() == []
     wait_until(
-        lambda: actions(pitwall) == {f"reject proposal {unwanted.id}", f"accept proposal {wanted.id}"}, DECIDED_S
+        lambda: actions(pitwall) == {f"reject proposal {unwanted.id}", f"accept proposal {proposal.id}"}, DECIDED_S
     )
 
 

@@ -27,7 +27,7 @@ def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
 
 
 def test_queue_shows_runs_waiting_for_gpus(page: Page, pitwall: Pitwall) -> None:
-    argv = [shlex.join(one.config.argv) for one in demo_configs(pitwall.data, shape=TINY)]
+    argv = [shlex.join(demo_config.config.argv) for demo_config in demo_configs(pitwall.data, shape=TINY)]
     on = {"First": "0", "Beside": "1", "Behind": "0"}
     for (name, gpu), command in zip(on.items(), argv, strict=True):
         queue_up(page, pitwall, name, f"CUDA_VISIBLE_DEVICES={gpu} {command}")

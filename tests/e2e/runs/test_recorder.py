@@ -38,9 +38,9 @@ def test_next_pitwall_closes_the_recorder(
     press(page.get_by_text("Record what other clients send"))
     press(page.get_by_role("button", name="Open a recorder"))
     press(page.get_by_role("dialog").get_by_role("button", name="Open it"))
-    shown = page.get_by_role("dialog").locator("code")
-    expect(shown).to_have_count(2)
-    url, token = (one.strip() for one in shown.all_inner_texts())
+    locator = page.get_by_role("dialog").locator("code")
+    expect(locator).to_have_count(2)
+    url, token = (text.strip() for text in locator.all_inner_texts())
     body = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
     answer = httpx.post(f"{url}/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60)
     assert answer.status_code == 200
@@ -53,12 +53,12 @@ def test_next_pitwall_closes_the_recorder(
 
     link = guest_link(page)
     guest = browser.new_context()
-    seen = guest.new_page()
-    seen.goto(link)
-    seen.goto(f"{pitwall.url}/run?run={run_id}")
-    expect(seen.get_by_text(IS_OPEN)).to_be_visible()
-    expect(seen.get_by_text(url)).to_have_count(0)
-    expect(seen.get_by_role("button", name="Close the recorder")).to_have_count(0)
+    seen_page = guest.new_page()
+    seen_page.goto(link)
+    seen_page.goto(f"{pitwall.url}/run?run={run_id}")
+    expect(seen_page.get_by_text(IS_OPEN)).to_be_visible()
+    expect(seen_page.get_by_text(url)).to_have_count(0)
+    expect(seen_page.get_by_role("button", name="Close the recorder")).to_have_count(0)
     guest.close()
 
     pitwall.kill()

@@ -120,11 +120,11 @@ def test_disk_use_list_is_paged_and_searchable(open_page: Page, pitwall: Pitwall
 
 def narrow_heads(page: Page) -> list[str]:
     """The columns of numbers too narrow for their title, with the arrow of the order, in the font of the page."""
-    titles = {f"{one['label']} \u2193": int(one["width"]) for one in COLUMNS.values() if NUMBER in str(one)}
+    titles = {f"{column['label']} \u2193": int(column["width"]) for column in COLUMNS.values() if NUMBER in str(column)}
     assert len(titles) >= 6
     expect(page.locator(GRID)).to_be_attached()
-    drawn = page.evaluate(WIDTHS, [GRID, list(titles)])
-    return [title for title, px in zip(titles, drawn, strict=True) if px + 2 * PADDING_PX > titles[title]]
+    value = page.evaluate(WIDTHS, [GRID, list(titles)])
+    return [title for title, px in zip(titles, value, strict=True) if px + 2 * PADDING_PX > titles[title]]
 
 
 def test_a_swatch_in_the_table_has_room_around_it() -> None:

@@ -53,7 +53,7 @@ def editor(page: Page) -> Locator:
     return page.get_by_label("SQL: one SELECT over the views")
 
 
-def answered(page: Page, words: str) -> Locator:
+def row_count_text(page: Page, words: str) -> Locator:
     """How many rows came; the list of what was asked says it too, behind the time."""
     return page.get_by_text(re.compile(rf"^[\d,]*\s*{words} .* ms\.")).first
 
@@ -66,7 +66,7 @@ def ask(page: Page, sql: str) -> None:
 def test_query_is_answered_kept_and_addressable(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT name, length(state) AS letters FROM runs ORDER BY run_id")
-    expect(answered(page, "2 rows in")).to_be_visible()
+    expect(row_count_text(page, "2 rows in")).to_be_visible()
     press(page.get_by_role("radio", name="Bars"))
     expect(page).to_have_url(re.compile("draw=bar"))
     current(page.get_by_placeholder("a name to save it under")).fill("my runs")
@@ -79,7 +79,7 @@ def test_query_is_answered_kept_and_addressable(page: Page, pitwall: Pitwall) ->
     )
 
     page.goto(f"{pitwall.url}/sql?query=my+runs")
-    expect(answered(page, "2 rows in")).to_be_visible()
+    expect(row_count_text(page, "2 rows in")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_be_visible()
     expect(editor(page)).to_have_text("SELECT name, length(state) AS letters FROM runs ORDER BY run_id")
     press(page.get_by_role("button", name="Delete"))
@@ -99,12 +99,12 @@ def test_rows_download_as_csv_and_parquet(page: Page, pitwall: Pitwall, tmp_path
 def test_long_answer_is_a_file_with_an_address(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT range AS n, 'a&b' AS words, repeat('x', 30) AS more FROM range(60000)")
-    expect(answered(page, "60,000 rows in")).to_be_visible()
+    expect(row_count_text(page, "60,000 rows in")).to_be_visible()
     for label in ("CSV", "Parquet"):
         with page.expect_download() as caught:
             page.get_by_role("link", name=label, exact=True).click()
         caught.value.save_as(tmp_path / label)
-    expect(answered(page, "60,000 rows in"), "the page stays").to_be_visible()
+    expect(row_count_text(page, "60,000 rows in"), "the page stays").to_be_visible()
     assert len((tmp_path / "CSV").read_text().splitlines()) == 60_001
     assert pq.read_table(tmp_path / "Parquet")["words"][59_999].as_py() == "a&b"
 
@@ -122,7 +122,7 @@ def test_numbers_are_drawn_a_line_for_each_run(page: Page, pitwall: Pitwall) -> 
 def test_editor_completes_views_and_back_restores(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT 1 AS one")
-    expect(answered(page, "1 row in")).to_be_visible()
+    expect(row_count_text(page, "1 row in")).to_be_visible()
     editor(page).fill("")
     editor(page).press_sequentially("FROM run_no")
     page.locator(".cm-tooltip-autocomplete").get_by_text("run_notes", exact=True).click()
@@ -131,7 +131,7 @@ def test_editor_completes_views_and_back_restores(page: Page, pitwall: Pitwall) 
     expect(page.get_by_role("region", name="plan")).to_contain_text("run_notes")
     page.go_back()
     expect(editor(page)).to_have_text("SELECT 1 AS one")
-    expect(answered(page, "1 row in")).to_be_visible()
+    expect(row_count_text(page, "1 row in")).to_be_visible()
     editor(page).focus()
     editor(page).press("Control+End")
     editor(page).press_sequentially(", 2 AS two")
@@ -150,11 +150,11 @@ def test_editor_completes_views_and_back_restores(page: Page, pitwall: Pitwall) 
 def test_editor_completes_macro_columns(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     offered = page.locator(".cm-tooltip-autocomplete").get_by_text("decode_tps", exact=True)
-    for begun in ("FROM run_windows(2) WHERE dec", "FROM run_windows(2, run_ids := NULL) w WHERE w."):
+    for text in ("FROM run_windows(2) WHERE dec", "FROM run_windows(2, run_ids := NULL) w WHERE w."):
         editor(page).fill("")
-        editor(page).press_sequentially(begun)
+        editor(page).press_sequentially(text)
         offered.click()
-        expect(editor(page)).to_have_text(begun.removesuffix("dec") + "decode_tps")
+        expect(editor(page)).to_have_text(text.removesuffix("dec") + "decode_tps")
 
 
 @pytest.mark.parametrize(
@@ -167,19 +167,19 @@ def test_a_mistake_is_told_on_the_page(open_page: Page, pitwall: Pitwall, sql: s
     expect(open_page.get_by_role("alert")).to_contain_text(words)
 
 
-@pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
+@pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={run}" for run in RUNS)])
 def test_number_sql_is_shown_and_opens_in_editor(open_page: Page, pitwall: Pitwall, place: str) -> None:
     visit(open_page, f"{pitwall.url}/{place}")
     press(open_page.get_by_role("button", name="More", exact=True))
     press(open_page.get_by_role("menuitem", name="Show the SQL"))
     press(current(open_page.get_by_role("link", name="Open on the SQL page")).first)
     expect(editor(open_page)).to_have_text(re.compile("run_windows"))
-    expect(answered(open_page, "rows in")).to_be_visible()
+    expect(row_count_text(open_page, "rows in")).to_be_visible()
 
 
 def test_what_was_asked_outlives_pitwall(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql?sql=SELECT+40+AS+kept")
-    expect(answered(page, "1 row in")).to_be_visible()
+    expect(row_count_text(page, "1 row in")).to_be_visible()
     wait_until(lambda: "SELECT 40 AS kept" in (pitwall.data / "asked.json").read_text(), START_S)
     pitwall.kill()
     pitwall.start()
@@ -187,4 +187,4 @@ def test_what_was_asked_outlives_pitwall(page: Page, pitwall: Pitwall) -> None:
     press(page.get_by_text("History", exact=True))
     press(page.get_by_role("button", name="SELECT 40 AS kept"))
     expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+40+AS+kept&fold=asked")
-    expect(answered(page, "1 row in")).to_be_visible()
+    expect(row_count_text(page, "1 row in")).to_be_visible()

@@ -1,4 +1,4 @@
-"""What a start is doing, and where it got stuck. FAKE: a script that writes vLLM's lines, for vLLM needs a GPU."""
+"""The phase of a start, and where it got stuck. FAKE: a script that writes vLLM's lines, for vLLM needs a GPU."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def test_phase_shows_percentage_and_names_a_stall(page: Page, pitwall: Pitwall, 
     wait_until(lambda: list(pitwall.states().values()) == ["failed"], 4 * NO_PROGRESS_S)
     ((cause,),) = pitwall.sql("SELECT cause FROM runs")
     assert f"no progress for {NO_PROGRESS_S} s while capturing graphs 51 %" in cause
-    told = [text for (text,) in pitwall.sql("SELECT text FROM events ORDER BY ts")]
+    texts = [text for (text,) in pitwall.sql("SELECT text FROM events ORDER BY ts")]
     steps = ["loading weights", "loading weights 34 %", "loading weights 100 %", "compiling", "capturing graphs 51 %"]
-    assert set(steps) <= set(told)
+    assert set(steps) <= set(texts)

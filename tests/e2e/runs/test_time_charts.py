@@ -170,8 +170,8 @@ def test_guest_link_shows_charts_of_its_run_only(
 
 def test_no_rule_of_wcag_aa_is_broken(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     told = list[str]()
-    both = f"run={ids[0]}&run={ids[1]}"
-    for path in (f"run?run={ids[0]}", f"compare?{both}", f"live?{both}"):
+    text = f"run={ids[0]}&run={ids[1]}"
+    for path in (f"run?run={ids[0]}", f"compare?{text}", f"live?{text}"):
         visit(page, f"{pitwall.url}/{path}")
         show_charts(page)
         told += [f"{path}, {one}" for one in broken_at_each_size(page, WINDOWS)]

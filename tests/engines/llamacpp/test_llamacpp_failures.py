@@ -1,4 +1,4 @@
-"""What llama.cpp's log says of failures, and what only sounds like one."""
+"""Failures in llama.cpp's log, and lines that only sound like one."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
 
 
 def test_thrown_error_precedes_the_generic_one(read_log) -> None:
-    said = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no chat template\n"
-    assert read_log("llamacpp", said).reading.errors == ["  what():  no chat template", said.partition("\n")[0]]
+    text = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no chat template\n"
+    assert read_log("llamacpp", text).reading.errors == ["  what():  no chat template", text.partition("\n")[0]]
 
 
 def test_a_failure_behind_the_dots_of_progress(read_log) -> None:

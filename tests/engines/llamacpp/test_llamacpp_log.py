@@ -95,8 +95,8 @@ def test_draft_line_may_have_its_own_head(read_log) -> None:
 
 
 def test_timings_of_two_slots_are_not_mixed(read_log) -> None:
-    def timing(slot: int, what: str, tokens: int) -> str:
-        rate = f"{what} time = 100.00 ms / {tokens} tokens ( 1.00 ms per token, {tokens * 10}.00 tokens per second)"
+    def timing(slot: int, text: str, tokens: int) -> str:
+        rate = f"{text} time = 100.00 ms / {tokens} tokens ( 1.00 ms per token, {tokens * 10}.00 tokens per second)"
         return f"0.01.000.000 I slot print_timing: id  {slot} | task {slot} | {rate}\n"
 
     text = timing(1, "prompt eval", 5) + timing(1, "eval", 7) + timing(2, "prompt eval", 9) + timing(2, "eval", 8)
@@ -247,8 +247,8 @@ def test_the_jsonl_records_carry_the_clock(read_log) -> None:
     ],
 )
 def test_excerpt_without_banner_is_recognised(excerpt: str) -> None:
-    found = first_match(ENGINES, excerpt)
-    assert found and found.name == "llamacpp"
+    match = first_match(ENGINES, excerpt)
+    assert match and match.name == "llamacpp"
 
 
 def wrap(text: str, columns: int) -> str:
@@ -369,8 +369,8 @@ def test_timings_behind_the_name_of_their_function(name: str, read_log) -> None:
         f"{name}:       total time =    4289.87 ms /   819 tokens\n"
     )
     (sample,) = read_log("llamacpp", text).samples
-    wanted = {"prompt_tokens": 492, "prompt_tps": 2116.38, "generated_tokens": 327, "generation_tps": 80.59}
-    assert dict(sample.fields) == wanted
+    fields = {"prompt_tokens": 492, "prompt_tps": 2116.38, "generated_tokens": 327, "generation_tps": 80.59}
+    assert dict(sample.fields) == fields
 
 
 LIBRARY_TIMINGS = """\

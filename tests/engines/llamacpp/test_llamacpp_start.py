@@ -1,4 +1,4 @@
-"""What llama.cpp prints of its model file and its context while it starts, in the words of its releases."""
+"""Model file and context as llama.cpp prints them while it starts, in the words of its releases."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ def test_what_only_looks_like_a_failure(name: str, read_log) -> None:
 
 def test_announcement_stands_behind_its_cause(read_log) -> None:
     announced = f"{API}pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
-    said = f"{API}  Value error, Model architectures ['FooForCausalLM'] are not supported for now. Supported: x\n"
-    errors = read_log("vllm", announced + said).reading.errors
+    text = f"{API}  Value error, Model architectures ['FooForCausalLM'] are not supported for now. Supported: x\n"
+    errors = read_log("vllm", announced + text).reading.errors
     assert [error.partition(",")[0] for error in errors] == ["Value error", announced.removeprefix(API).strip()]
     request = announced.replace("ModelConfig", "ChatCompletionRequest")
     assert read_log("vllm", READY + request).reading.errors == []
@@ -310,8 +310,8 @@ STATS = (
 
 
 def test_continuing_server_has_not_died() -> None:
-    said = f"{READY}(APIServer pid=1) ERROR 11-26 04:40:30 [serving.py:9] {DEAD}\n"
-    for log, has_died in ((said, True), (said + STATS, False), (STATS + said, True)):
+    text = f"{READY}(APIServer pid=1) ERROR 11-26 04:40:30 [serving.py:9] {DEAD}\n"
+    for log, has_died in ((text, True), (text + STATS, False), (STATS + text, True)):
         reader = VllmReader()
         reader.feed(log.encode())
         reader.close()
@@ -332,8 +332,8 @@ def test_continuing_server_has_not_died() -> None:
 def test_dead_engine_differs_from_ended_server(log: str, sentence: str | None) -> None:
     reader = VllmReader()
     marks = [*reader.feed(log.encode()), *reader.close()]
-    told = [mark.text for mark in marks if isinstance(mark, LogMark) and mark.kind == "failure"]
-    assert told[:1] == ([sentence] if sentence else [])
+    texts = [mark.text for mark in marks if isinstance(mark, LogMark) and mark.kind == "failure"]
+    assert texts[:1] == ([sentence] if sentence else [])
     assert reader.reading().has_died is (sentence is not None)
 
 

@@ -1,4 +1,4 @@
-"""What a request says of itself in vLLM's log is its author's text: it means nothing, whatever stands before it."""
+"""A request's own text in vLLM's log is its author's: it means nothing, whatever stands before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What vLLM's log says of a server's start: its facts, phases and warnings."""
+"""The start of a server in vLLM's log: its facts, phases and warnings."""
 
 from __future__ import annotations
 
@@ -245,9 +245,9 @@ def test_version_and_method_are_facts_once() -> None:
         b"INFO 01-01 21:15:21 [core.py:93] Initializing a V1 LLM engine (v0.21.0) with config: model='m', "
         b"speculative_config=SpeculativeConfig(method='draft_model', model='/srv/draft', num_spec_tokens=3), dtype=x\n"
     )
-    told = [(one.key, one.value) for one in log_parser().feed(start) if isinstance(one, StartupFact)]
-    assert told.count(("engine_version", "0.21.0")) == 1
-    assert ("speculative_method", "draft_model") in told and ("num_spec_tokens", 3) in told
+    rows = [(one.key, one.value) for one in log_parser().feed(start) if isinstance(one, StartupFact)]
+    assert rows.count(("engine_version", "0.21.0")) == 1
+    assert ("speculative_method", "draft_model") in rows and ("num_spec_tokens", 3) in rows
 
 
 def test_padding_of_the_kv_cache_is_a_warning(read_log) -> None:

@@ -70,7 +70,7 @@ def test_models_of_a_router_are_servers_of_their_own(
         wait_for(lambda: found_at(model_port))
         (server,) = found_at(model_port)
         assert server.model == "/models/alpha.gguf" and not server.is_router
-        assert any(found.pid == router.pid and found.is_router for found in find_servers())
+        assert any(server.pid == router.pid and server.is_router for server in find_servers())
     finally:
         os.killpg(router.pid, 9)
         router.wait()
@@ -170,4 +170,4 @@ def test_container_is_found_with_published_port(podman_server: str) -> None:
     (server,) = [server for server in find_servers() if server.container == podman_server]
     assert (server.engine, server.model, server.base_url) == ("vllm", "org/model", "http://127.0.0.1:18237")
     assert server.pid and server.log_path and server.config.image == f"localhost/{podman_server}:latest"
-    assert server.pid not in [other.pid for other in find_servers() if not other.container]
+    assert server.pid not in [server.pid for server in find_servers() if not server.container]

@@ -69,8 +69,8 @@ def environ_of(folder: Path) -> dict[str, str]:
 
 def in_bash(text: str, folder: Path) -> list[str]:
     """The words that the program is given."""
-    asked = {"input": TELL + text, "env": environ_of(folder), "cwd": folder, "capture_output": True, "check": True}
-    return subprocess.run(["bash"], text=True, **asked).stdout.split("\0")[:-1]
+    fields = {"input": TELL + text, "env": environ_of(folder), "cwd": folder, "capture_output": True, "check": True}
+    return subprocess.run(["bash"], text=True, **fields).stdout.split("\0")[:-1]
 
 
 def config_of(text: str) -> Config:
@@ -115,15 +115,21 @@ def test_generated_patterns_match_a_shell(folder: Path) -> None:
     """Words that do not read like a path are left alone, which is told: here each has a slash."""
     pastes = [paste.replace("--x ", "--x ./").replace("--y ", "--y ./") for paste in map(generated, range(600))]
     expected = in_bash("\n".join(f"{paste}\nprintf '\\1\\0'" for paste in pastes), folder)
-    told = [list(words) for is_end, words in groupby(expected, key=lambda word: word == "\1") if not is_end]
-    for paste, words in zip(pastes, told, strict=True):
+    actual_words = [list(words) for is_end, words in groupby(expected, key=lambda word: word == "\1") if not is_end]
+    for paste, words in zip(pastes, actual_words, strict=True):
         assert launched(config_of(paste), folder) == words, paste
 
 
 def test_the_typed_fields_say_the_files_too(folder: Path) -> None:
-    named = resolve_patterns(config_of("llama-server -m one/*.gguf -md deep/er/?.gguf"), environ_of(folder), folder)
-    assert named.model == "one/only.gguf" and named.speculative and named.speculative.model == "deep/er/m.gguf"
-    assert resolve_patterns(named, environ_of(folder), folder) == named
+    named_resolve_patterns = resolve_patterns(
+        config_of("llama-server -m one/*.gguf -md deep/er/?.gguf"), environ_of(folder), folder
+    )
+    assert (
+        named_resolve_patterns.model == "one/only.gguf"
+        and named_resolve_patterns.speculative
+        and named_resolve_patterns.speculative.model == "deep/er/m.gguf"
+    )
+    assert resolve_patterns(named_resolve_patterns, environ_of(folder), folder) == named_resolve_patterns
 
 
 def test_the_record_and_the_start_have_the_files(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
@@ -136,8 +142,8 @@ def test_the_record_and_the_start_have_the_files(supervisor: Supervisor, store: 
 
 def test_too_many_files_are_refused_unlisted(folder: Path) -> None:
     config = config_of("llama-server -m here.gguf --x many/* --y none/*.json --port 1")
-    (said,) = [one for one in find_doubts(config, Needs(), GpuFacts(), folder) if "none/" in one]
-    assert said == "No file matches none/*.json; it is passed on unchanged."
+    (actual_doubt,) = [doubt for doubt in find_doubts(config, Needs(), GpuFacts(), folder) if "none/" in doubt]
+    assert actual_doubt == "No file matches none/*.json; it is passed on unchanged."
     (folder / "many").mkdir()
     for number in range(MOST_MATCHES + 1):
         (folder / f"many/{number}").touch()
@@ -146,4 +152,4 @@ def test_too_many_files_are_refused_unlisted(folder: Path) -> None:
         resolve_patterns(config, environ_of(folder), folder)
     assert str(refusal.value) == sentence
     assert find_lacks(config, Needs(), GpuFacts(), folder) == [sentence]
-    assert find_doubts(config, Needs(), GpuFacts(), folder) == [said]
+    assert find_doubts(config, Needs(), GpuFacts(), folder) == [actual_doubt]

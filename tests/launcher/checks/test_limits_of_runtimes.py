@@ -1,4 +1,4 @@
-"""What passes a limit when a container runtime is asked before a run: said with the limit's name. Real executables."""
+"""Answers of a container runtime beyond a limit are reported with the limit's name. Real executables."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def test_batch_waits_for_hanging_runtime_once(supervisor: Supervisor, store: Dic
 
 def test_unqueried_runtime_leaves_nothing_unknown(runtime: Runtime) -> None:
     runtime.passes("container inspect", "yes")
-    there = LaunchRequest(request().config, on_host="there")
+    launch_request = LaunchRequest(request().config, on_host="there")
     bare = LaunchRequest(Config(argv=tuple(server_argv(1)), port=1))
-    (said, *others) = check_containers([prepare_launch(launch) for launch in (request(), bare, there)])
+    (said, *others) = check_containers([prepare_launch(launch) for launch in (request(), bare, launch_request)])
     assert said == f"The output of `podman container inspect mine` is unknown: {TOO_MUCH}."
     assert others == [None, None]
 

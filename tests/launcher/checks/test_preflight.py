@@ -23,7 +23,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 
 
 @pytest.mark.parametrize(
-    ("config", "given", "sentence"),
+    ("config", "fields", "sentence"),
     [
         ({"argv": ()}, {}, "There is no command to run."),
         ({"argv": ("no-such-program",)}, {}, "The executable no-such-program was not found on the PATH: install"),
@@ -43,10 +43,10 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
     ],
 )
 def test_user_fixable_problem_is_a_sentence(
-    supervisor: Supervisor, store: DictStore, config: dict[str, Any], given: dict[str, Any], sentence: str
+    supervisor: Supervisor, store: DictStore, config: dict[str, Any], fields: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(LaunchRefusedError) as refusal:
-        supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **given))
+        supervisor.launch(LaunchRequest(Config(**{"port": 9, **config}), **fields))
     assert str(refusal.value).startswith(sentence)
     assert store.saved == []
 
@@ -72,8 +72,8 @@ def test_a_home_that_nobody_has_is_refused(model: str | None, cwd: Path | None) 
 
 def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
     refused = pytest.raises(LaunchRefusedError, match=r"Port \d+ is in use by .*\(pid \d+\)\. Stop it, or")
-    with socket.create_server(("127.0.0.1", 0)) as taken, refused:
-        supervisor.launch(request_for(port=taken.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as server, refused:
+        supervisor.launch(request_for(port=server.getsockname()[1]))
 
 
 def test_port_promised_to_other_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
@@ -88,8 +88,8 @@ def test_port_promised_to_other_run_is_refused(supervisor: Supervisor, store: Di
 
 
 def test_port_lost_while_queued_fails_the_run(supervisor: Supervisor, store: DictStore) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
         (run,) = supervisor.launch_batch([request_for(port=port)], one_after_the_other=True)
         ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is RunState.FAILED and ended.cause and ended.cause.startswith(f"Port {port} is in use")

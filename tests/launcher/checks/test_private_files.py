@@ -1,4 +1,4 @@
-"""What Pitwall keeps is its owner's alone; what is not Pitwall's, and what servers write, is left as it is."""
+"""Pitwall's files are private to their owner; others, and what servers write, are left as they are."""
 
 from __future__ import annotations
 

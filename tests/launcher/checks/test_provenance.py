@@ -1,4 +1,4 @@
-"""What a run ran on: real files, the real package beside the interpreter, and GPUs that are a labelled recording."""
+"""Provenance of a run: real files, the real package beside the interpreter, and GPUs that are a labelled recording."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_model_folder_known_by_config_and_index(tmp_path: Path) -> None:
     for name, content in files.items():
         (model / name).write_bytes(content)
     frozen = freeze(run_of(Config(engine="vllm", model="model", argv=("vllm",)), tmp_path), UnreadGpus())
-    told = frozen["model"]["files"]
-    assert {name: one["sha256"] for name, one in told.items()} == {
+    actual_files = frozen["model"]["files"]
+    assert {name: value["sha256"] for name, value in actual_files.items()} == {
         name: hashlib.sha256(files[name]).hexdigest() for name in ("config.json", "model.safetensors.index.json")
     }
     assert frozen["model"]["path"] == str(model) and frozen["model_reason"] is None
@@ -128,10 +128,10 @@ def test_unknowns_have_reasons_without_secrets(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("model", ["/locked/model.gguf", "org/name", "~nobody-of-this-name/model"])
 def test_what_may_not_be_read_is_not_known(locked: Path, model: str) -> None:
-    named = str(locked / "model.gguf") if model.startswith("/") else model
-    config = Config(engine="vllm", model=named, argv=("vllm",), env={"HF_HOME": str(locked)})
+    text = str(locked / "model.gguf") if model.startswith("/") else model
+    config = Config(engine="vllm", model=text, argv=("vllm",), env={"HF_HOME": str(locked)})
     frozen = freeze(run_of(config, locked.parent), UnreadGpus())
-    assert frozen["model"] == {"name": named} and frozen["model_reason"].startswith("it could not be read: ")
+    assert frozen["model"] == {"name": text} and frozen["model_reason"].startswith("it could not be read: ")
 
 
 @pytest.mark.engine
@@ -139,8 +139,8 @@ def test_run_freezes_package_model_and_gpus(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
 ) -> None:
     supervisor = make_supervisor(gpus=lambda: RECORDED)
-    one = demo_configs(tmp_path, shape=TINY)[0]
-    run = supervisor.launch(LaunchRequest(one.config, makes_model=True))
+    demo_config = demo_configs(tmp_path, shape=TINY)[0]
+    run = supervisor.launch(LaunchRequest(demo_config.config, makes_model=True))
     frozen = wait_for(lambda: store.run(run.id).provenance)
     assert frozen["package"].startswith("xllamacpp ") and frozen["package_reason"] is None
     assert frozen["gpus"][0]["power_limit_w"] == 700.0 and frozen["driver_version"] == "580.65"
@@ -149,12 +149,12 @@ def test_run_freezes_package_model_and_gpus(
 
 @pytest.mark.wide
 def test_gpu_memory_that_stays_is_told(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
-    held: dict[int, int | None] = {}
-    supervisor = make_supervisor(gpus=lambda: UnreadGpus(memory_by_pid=held))
+    numbers: dict[int, int | None] = {}
+    supervisor = make_supervisor(gpus=lambda: UnreadGpus(memory_by_pid=numbers))
     run = supervisor.launch(request_for())
     ready = wait_for_state(store, run.id, RunState.READY)
-    held[ready.pid] = 3 * 2**30
-    held[1] = 2**30  # somebody else's
+    numbers[ready.pid] = 3 * 2**30
+    numbers[1] = 2**30  # somebody else's
     supervisor.stop(run.id)
     ended = wait_for_state(store, run.id, RunState.FAILED, RunState.FINISHED)
     assert ended.cause and ended.cause.endswith(f"GPU memory is still held for pid {ready.pid} (3.0 GiB).")

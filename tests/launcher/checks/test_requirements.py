@@ -1,4 +1,4 @@
-"""What a machine lacks is said before the launch; the GPUs are facts passed in."""
+"""Missing requirements of a machine are named before the launch; the GPUs are facts passed in."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def lacks(paste: str, needs: Needs | None = None, facts: GpuFacts = NONE) -> lis
 
 def test_a_missing_program_and_model_are_told() -> None:
     assert lacks("vllm-is-not-here/vllm serve o/m")[0].endswith("does not exist: install it, or give its path.")
-    (said,) = lacks("python3 -m demo serve -m /no/such/model.gguf --port 1")
-    assert said.startswith("The model /no/such/model.gguf does not exist: ")
+    (lack,) = lacks("python3 -m demo serve -m /no/such/model.gguf --port 1")
+    assert lack.startswith("The model /no/such/model.gguf does not exist: ")
 
 
 def test_a_variable_without_value_is_told() -> None:
@@ -47,10 +47,10 @@ def test_podman_is_asked_for_the_image() -> None:
         pytest.skip("podman does not answer here")
     assert ImageLookup().has("podman", "localhost/none:1") is False
     paste = "podman run -v /no/such/models:/m localhost/vllm/none:1 --model /m/x --port 80"
-    said = lacks(paste)
+    actual_lacks = lacks(paste)
     pull = "The image localhost/vllm/none:1 is not on this machine: podman will try to pull it."
-    assert find_doubts(config_of(paste), Needs(), NONE, Path.cwd()) == [pull] and pull not in said
-    assert "The folder /no/such/models, to be mounted in the container as /m, does not exist." in said
+    assert find_doubts(config_of(paste), Needs(), NONE, Path.cwd()) == [pull] and pull not in actual_lacks
+    assert "The folder /no/such/models, to be mounted in the container as /m, does not exist." in actual_lacks
 
 
 def test_forced_acceptance_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,17 +74,17 @@ def test_model_is_sought_at_the_volume_target(tmp_path: Path) -> None:
         f"{start} --model /m/a"
     )
     (tmp_path / "a").mkdir()
-    assert not [one for one in lacks(f"{start} --model /m/a") if "model" in one]
-    assert any("it starts empty" in one for one in lacks(f"{start} --model /empty/a"))
+    assert not [lack for lack in lacks(f"{start} --model /m/a") if "model" in lack]
+    assert any("it starts empty" in lack for lack in lacks(f"{start} --model /empty/a"))
 
 
 def test_forbidden_volume_is_reported(locked: Path) -> None:
     config = Config(argv=("true",), launcher="podman", volumes=(f"{locked}/m:/m",))
-    (said,) = find_lacks(config, Needs(), NONE, Path("/"))
-    assert said == f"Pitwall cannot check whether {locked}/m exists: Permission denied."
+    (lack,) = find_lacks(config, Needs(), NONE, Path("/"))
+    assert lack == f"Pitwall cannot check whether {locked}/m exists: Permission denied."
     config = config.model_copy(update={"volumes": ("~nobody-of-this-name/m:/m",)})
-    (said,) = find_lacks(config, Needs(), NONE, Path("/"))
-    assert said.startswith("The path ~nobody-of-this-name/m names a home folder that is not known")
+    (lack,) = find_lacks(config, Needs(), NONE, Path("/"))
+    assert lack.startswith("The path ~nobody-of-this-name/m names a home folder that is not known")
 
 
 def test_gpus_are_held_against_the_needs() -> None:
@@ -93,8 +93,8 @@ def test_gpus_are_held_against_the_needs() -> None:
     assert find_lacks(config, needs, NONE, Path.cwd()) == [
         "It needs a GPU (NVIDIA Blackwell), but there is none here: no NVIDIA driver on this machine."
     ]
-    said = find_lacks(config, needs, GpuFacts([BIG]), Path.cwd())
-    assert [one.split(";")[0] for one in said] == [
+    lacks = find_lacks(config, needs, GpuFacts([BIG]), Path.cwd())
+    assert [lack.split(";")[0] for lack in lacks] == [
         "It needs 2 GPUs",
         "It needs compute capability 12.0 or newer",
     ]
@@ -107,8 +107,8 @@ def test_gpus_are_held_against_the_needs() -> None:
 
 def test_occupied_memory_is_reported_before_vllm() -> None:
     config = Config(engine="vllm", gpu_memory_fraction=0.9)
-    taken = GpuFacts([Gpu("x", "9.0", 100 * GIB, 30 * GIB)])
-    assert find_doubts(config, Needs(), taken, Path.cwd()) == [
+    gpu_facts = GpuFacts([Gpu("x", "9.0", 100 * GIB, 30 * GIB)])
+    assert find_doubts(config, Needs(), gpu_facts, Path.cwd()) == [
         "It asks for 90.0 GiB of GPU memory (0.9 of all); 70.0 GiB are free now."
     ]
 
@@ -116,18 +116,18 @@ def test_occupied_memory_is_reported_before_vllm() -> None:
 def run_at(port: int, kind: Literal["launched", "attached"]) -> Run:
     now = utc_now()
     base_url = f"http://127.0.0.1:{port}"
-    named = {"id": new_run_id(now), "name": "the first", "color": 0, "machine_id": "here", "created_at": now}
-    return Run(config=Config(), kind=kind, base_url=base_url, **named)
+    fields = {"id": new_run_id(now), "name": "the first", "color": 0, "machine_id": "here", "created_at": now}
+    return Run(config=Config(), kind=kind, base_url=base_url, **fields)
 
 
 def test_occupied_port_is_reported_with_its_owner() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
         config = Config(engine="vllm", host="127.0.0.1", port=port)
-        (said,) = find_lacks(config, Needs(), NONE, Path.cwd())
-        assert re.fullmatch(rf"Port {port} is in use by .+ \(pid {os.getpid()}\)\. Stop it, or choose.+", said)
-        (said,) = find_lacks(config, Needs(), NONE, Path.cwd(), [run_at(port, "attached")])
-        assert "Pitwall watches it as the run 'the first'." in said
+        (lack,) = find_lacks(config, Needs(), NONE, Path.cwd())
+        assert re.fullmatch(rf"Port {port} is in use by .+ \(pid {os.getpid()}\)\. Stop it, or choose.+", lack)
+        (lack,) = find_lacks(config, Needs(), NONE, Path.cwd(), [run_at(port, "attached")])
+        assert "Pitwall watches it as the run 'the first'." in lack
         assert find_lacks(config, Needs(), NONE, Path.cwd(), [run_at(port, "launched")]) == [], "it can queue behind"
     assert find_lacks(config, Needs(), NONE, Path.cwd()) == []
 
@@ -140,14 +140,14 @@ def test_missing_files_and_drafters_are_reported(tmp_path: Path) -> None:
         "The command names the file ./gone.jinja, which does not exist."
     ]
     drafting = config.model_copy(update={"speculative": Speculation(model="~/no-such-draft.gguf")})
-    (said,) = find_lacks(drafting, Needs(), NONE, tmp_path)
-    assert said.startswith(f"The model {Path.home()}/no-such-draft.gguf does not exist")
+    (lack,) = find_lacks(drafting, Needs(), NONE, tmp_path)
+    assert lack.startswith(f"The model {Path.home()}/no-such-draft.gguf does not exist")
 
 
 def test_shipped_preset_lists_missing_parts() -> None:
     preset = read_preset(SHIPPED / "gemma4-31b-turbo-pip.toml")
-    said = find_lacks(preset.launchable, preset.needs, NONE, Path.cwd())
-    assert any("no NVIDIA driver" in one for one in said)
+    lacks = find_lacks(preset.launchable, preset.needs, NONE, Path.cwd())
+    assert any("no NVIDIA driver" in lack for lack in lacks)
 
 
 def test_unknowable_before_start_is_stated() -> None:
@@ -159,5 +159,5 @@ def test_unknowable_before_start_is_stated() -> None:
         "The script's own requirements are unknown.",
         "Pitwall does not check whether o/m is on this machine: the server downloads missing files.",
     ]
-    known = Needs(gpu_count=1, gpu_memory_gib=20.0, compute_capability="9.0")
-    assert find_unknowns(Config(model="./m/x"), known, GpuFacts([BIG])) == []
+    needs = Needs(gpu_count=1, gpu_memory_gib=20.0, compute_capability="9.0")
+    assert find_unknowns(Config(model="./m/x"), needs, GpuFacts([BIG])) == []

@@ -47,7 +47,7 @@ def test_a_server_is_stopped_and_none_is_started(small_disk: Path, tmp_path: Pat
     assert not store.health().is_storing, "all this while the disk was full"
     ballast.unlink()
     wait_for(lambda: store.health().is_storing, 120)
-    ended = wait_for(lambda: [one for one in store.runs() if one.state in FINAL][1:] and store.runs(), 120)
+    ended = wait_for(lambda: [run for run in store.runs() if run.state in FINAL][1:] and store.runs(), 120)
     assert {one.id: one.state for one in ended} == {run.id: RunState.FINISHED, late.id: RunState.FAILED}
     assert "the store did not accept its record" in str(store.run(late.id).cause)
     supervisor.close()

@@ -90,16 +90,16 @@ def test_hanging_log_is_reported_and_run_can_stop(
     assert warnings_of(store, bad.id) == [slow_reads.NO_BAR.format(bad.log_path)]
 
 
-@pytest.mark.parametrize("what", ["the last lines", "the cause"])
+@pytest.mark.parametrize("text", ["the last lines", "the cause"])
 def test_hanging_log_at_end_costs_only_last_words(
-    what: str,
+    text: str,
     make_supervisor: Callable[..., Supervisor],
     store: DictStore,
     hang: Hang,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launched_run, "LONG_LOG_S", 1.0)
-    if what == "the last lines":
+    if text == "the last lines":
         monkeypatch.setattr(launched_run, "log_tail", hang.within(launched_run.log_tail))
     supervisor = make_supervisor(explain_failure=hang.within(lambda run, exit_code: None))
     hang.word = "server.log"
@@ -123,11 +123,11 @@ def test_hanging_open_files_keep_the_script_log(
         hang.is_over.wait()
 
     monkeypatch.setattr(server_notes, "output_of", output_of)
-    asked = request_for()
+    request = request_for()
     script = tmp_path / "serve.sh"
-    script.write_text("exec " + " ".join(map(repr, asked.config.argv[:1])) + ' "$@"\n')
-    argv = ("bash", str(script), *asked.config.argv[1:])
-    config = Config(argv=argv, host="127.0.0.1", port=asked.config.port)
+    script.write_text("exec " + " ".join(map(repr, request.config.argv[:1])) + ' "$@"\n')
+    argv = ("bash", str(script), *request.config.argv[1:])
+    config = Config(argv=argv, host="127.0.0.1", port=request.config.port)
     run = supervisor.launch(LaunchRequest(config, ready_path="/health"))
     assert hang.is_met.wait(60)
     assert wait_for_state(store, run.id, RunState.READY).log_path == run.log_path

@@ -54,9 +54,9 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-@pytest.mark.parametrize("what", ["launch", "attach", "repeat", "rename", "stop", "skip"])
+@pytest.mark.parametrize("text", ["launch", "attach", "repeat", "rename", "stop", "skip"])
 def test_server_stops_while_store_use_is_refused(
-    what: str, store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    text: str, store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = supervisor.launch(request_for())
     wait_for_state(store, before.id, RunState.READY)
@@ -65,33 +65,33 @@ def test_server_stops_while_store_use_is_refused(
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
     monkeypatch.setattr(run_factory, "DEADLINE_S", 2.0)
-    other = socket.create_server(("127.0.0.1", 0))
+    other_server = socket.create_server(("127.0.0.1", 0))
     ways: dict[str, Callable[[], object]] = {
         "launch": lambda: supervisor.launch(request_for()),
-        "attach": lambda: supervisor.attach(f"http://127.0.0.1:{other.getsockname()[1]}", Config()),
+        "attach": lambda: supervisor.attach(f"http://127.0.0.1:{other_server.getsockname()[1]}", Config()),
         "repeat": lambda: supervisor.repeat(before.id, 1),
         "rename": lambda: supervisor.rename(before.id, "other"),
         "stop": lambda: supervisor.stop(before.id),
         "skip": lambda: supervisor.skip(before.id),
     }
     silence = Silence(store, monkeypatch)
-    waiting = pool.submit(ways[what])
+    waiting = pool.submit(ways[text])
     try:
         assert silence.asked.wait(60)
         stopping: Future[object] = pool.submit(supervisor.stop, run.id)
         stopping.result(60)
         wait_for(lambda: run.id not in [live.id for live in supervisor.live_runs()])
-        if what == "rename":
+        if text == "rename":
             waiting.result(60)
         else:
             with pytest.raises(SilentStoreError, match=r"^The store is not responding, so nothing was started"):
                 waiting.result(60)
     finally:
         silence.is_over.set()
-        other.close()
-    if what == "rename":
+        other_server.close()
+    if text == "rename":
         wait_for(lambda: store.run(before.id).name == "other")
-    assert {known.id for known in store.runs()} == {before.id, run.id}, "what was refused is not made later"
+    assert {run.id for run in store.runs()} == {before.id, run.id}, "what was refused is not made later"
     assert supervisor.live_runs() == supervisor.queued_runs() == []
 
 
@@ -130,8 +130,8 @@ def test_batch_is_refused_whole_like_a_single_run(
     assert store.saved == [] and supervisor.queued_runs() == [] == supervisor.live_runs()
     assert list((tmp_path / "runs").glob("*/spec.json")) == []
     supervisor.hold_queue(True)
-    made = supervisor.launch_batch([request_for()] * 2, one_after_the_other=True)
-    assert [run.name for run in made] == ["plain", "plain (2)"]
+    launch_batch = supervisor.launch_batch([request_for()] * 2, one_after_the_other=True)
+    assert [run.name for run in launch_batch] == ["plain", "plain (2)"]
     assert len(list((tmp_path / "runs").glob("*/spec.json"))) == 2
 
 

@@ -70,8 +70,12 @@ def running(image: str) -> list[str]:
 
 def container_process(run_id: str) -> psutil.Process | None:
     """The first process of the run's container as this machine sees it; None while there is none."""
-    found = containers(run_id)
-    pids = podman("inspect", "--type", "container", "-f", "{{.State.Pid}}", *found).split() if found else ["0"]
+    actual_containers = containers(run_id)
+    pids = (
+        podman("inspect", "--type", "container", "-f", "{{.State.Pid}}", *actual_containers).split()
+        if actual_containers
+        else ["0"]
+    )
     return psutil.Process(int(pids[0])) if pids[0] != "0" else None
 
 

@@ -1,4 +1,4 @@
-"""What a run started is gone when it ends, whatever dies first; the engine is a stand-in, its processes are real."""
+"""Processes of a run are gone when it ends, whatever dies first; the engine is a stand-in, its processes are real."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def test_server_leftovers_are_named_in_evidence(supervisor: Supervisor, store: D
     family["api"].kill()
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.cause and "SIGKILL" in ended.cause
-    (told,) = [action for action in store.events[-1].data["actions"] if "left behind" in action]
+    (actual_action,) = [action for action in store.events[-1].data["actions"] if "left behind" in action]
     for role, signal_name in (("core", "SIGTERM"), ("worker", "SIGKILL"), ("stray", "SIGTERM")):
-        assert f"(pid {family[role].pid}, {signal_name})" in told
-    written = json.loads((Path(run.run_dir or "") / "exit.json").read_text())
-    assert {one["pid"] for one in written["left"]} == {family[role].pid for role in ("core", "worker", "stray")}
+        assert f"(pid {family[role].pid}, {signal_name})" in actual_action
+    document = json.loads((Path(run.run_dir or "") / "exit.json").read_text())
+    assert {one["pid"] for one in document["left"]} == {family[role].pid for role in ("core", "worker", "stray")}
 
 
 def test_server_survives_its_shim_and_is_watched(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
@@ -139,8 +139,8 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("then", ["api", *wide_params("shim", "stop")])
-def test_pitwall_is_killed_and_then_another(tmp_path: Path, folder: Path, then: str) -> None:
+@pytest.mark.parametrize("text", ["api", *wide_params("shim", "stop")])
+def test_pitwall_is_killed_and_then_another(tmp_path: Path, folder: Path, text: str) -> None:
     pitwall = subprocess.Popen([sys.executable, "-c", PITWALL, str(tmp_path), str(folder)])
     store = FileStore(tmp_path / "store")
     try:
@@ -151,11 +151,11 @@ def test_pitwall_is_killed_and_then_another(tmp_path: Path, folder: Path, then: 
     family = family_in(folder)
     wait_for_record(run, family)
     directory = Path(run.run_dir or "")
-    if then == "api":
+    if text == "api":
         family["api"].kill()
         wait_for(lambda: shim_process(directory) is None, 30.0)
         assert [role for role, process in family.items() if is_living(process)] == [], "the shim ends what is left"
-    elif then == "shim":
+    elif text == "shim":
         shim = shim_process(directory)
         assert shim
         shim.kill()
@@ -179,10 +179,10 @@ def test_reused_recorded_pid_is_spared(tmp_path: Path) -> None:
         DescendantRecord(directory).keep([psutil.Process(stranger.pid)])
         assert [process.pid for process in recorded_processes(directory)] == [stranger.pid]
         path = directory / "descendants.json"
-        written = json.loads(path.read_text())
-        for one in written["processes"]:
+        document = json.loads(path.read_text())
+        for one in document["processes"]:
             one["start_s"] -= 100
-        path.write_text(json.dumps(written))
+        path.write_text(json.dumps(document))
         assert recorded_processes(directory) == [] and processes_of(directory) == []
         assert stop_process(directory, 0.1).is_clean
         assert stranger.poll() is None
@@ -203,8 +203,8 @@ def test_record_outlives_the_shim_with_identities(supervisor: Supervisor, store:
     wait_for_state(store, run.id, RunState.READY)
     family = family_in(folder)
     wait_for_record(run, family)
-    written = json.loads((Path(run.run_dir or "") / "descendants.json").read_text())["processes"]
-    by_pid = {one["pid"]: one for one in written}
+    processes = json.loads((Path(run.run_dir or "") / "descendants.json").read_text())["processes"]
+    by_pid = {process["pid"]: process for process in processes}
     core, stray = by_pid[family["core"].pid], by_pid[family["stray"].pid]
     assert core["session"] == core["group"] == core["pid"] and stray["session"] != stray["pid"]
     server = server_process(Path(run.run_dir or ""))

@@ -110,8 +110,8 @@ def test_what_podman_refuses_is_the_cause(image: str, supervisor: Supervisor, st
     assert ended.cause and ended.cause.startswith("podman could not start the container: Error: "), ended.cause
     assert ended.exit_code == 125
     check_nothing_is_left(ended)
-    lost = Config(argv=command(image, "/no/such"), launcher="podman", image=image, port=free_ports(1)[0])
-    ended = wait_for_state(store, supervisor.launch(LaunchRequest(lost)).id, *FINAL)
+    config = Config(argv=command(image, "/no/such"), launcher="podman", image=image, port=free_ports(1)[0])
+    ended = wait_for_state(store, supervisor.launch(LaunchRequest(config)).id, *FINAL)
     assert ended.exit_code in (126, 127), "what is made and never starts has not ended well"
     check_nothing_is_left(ended)
 
@@ -128,10 +128,10 @@ def test_a_name_in_use_is_refused(image: str, supervisor: Supervisor) -> None:
 def test_a_real_llama_server_runs_in_a_container(
     image: str, supervisor: Supervisor, store: DictStore, tmp_path: Path
 ) -> None:
-    one = demo_configs(tmp_path)[0]
+    demo_config = demo_configs(tmp_path)[0]
     folder = str(tmp_path)
-    argv = command(image, *one.argv, flags=("--rm", "-v", f"{folder}:{folder}", "-w", str(ROOT)))
-    config = one.config.model_copy(update={"argv": argv, "launcher": "podman", "image": image})
+    argv = command(image, *demo_config.argv, flags=("--rm", "-v", f"{folder}:{folder}", "-w", str(ROOT)))
+    config = demo_config.config.model_copy(update={"argv": argv, "launcher": "podman", "image": image})
     run = supervisor.launch(LaunchRequest(config=config, name="llama", makes_model=True))
     ready = wait_for_state(store, run.id, RunState.READY, *FINAL)
     assert ready.state is RunState.READY, (ready.cause, store.events[-1])

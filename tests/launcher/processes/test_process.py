@@ -78,8 +78,8 @@ def test_exit_codes_and_signals_are_written_down(started: Started) -> None:
     started.wait("ended")
     end = process_status(started.directory).exit
     assert end and (end.exit_code, end.signal, end.cause) == (7, None, None) and end.ended_at
-    written = json.loads((started.directory / "exit.json").read_text())
-    assert written["exit_code"] == 7
+    document = json.loads((started.directory / "exit.json").read_text())
+    assert document["exit_code"] == 7
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_reused_pid_is_never_the_server(started: Started, tmp_path: Path) -> Non
     stranger = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
     start_s = process_start_s(stranger.pid)
     write_spec(ProcessSpec(SLEEP, "/"), started.directory)
-    written = {
+    fields = {
         "marker": started.marker,
         "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         "shim_pid": stranger.pid,
@@ -186,12 +186,12 @@ def test_reused_pid_is_never_the_server(started: Started, tmp_path: Path) -> Non
         "server_birth_s": start_s - 100,
         "started_at": utc_now().isoformat(),
     }
-    write_json(started.directory / "shim.json", written)
+    write_json(started.directory / "shim.json", fields)
     assert process_status(started.directory).state == "ended"
     assert processes_of(started.directory) == []
     stop_process(started.directory, 0.1)
     assert stranger.poll() is None, "it was ended, and was not ours"
-    write_json(started.directory / "shim.json", {**written, "server_birth_s": start_s})
+    write_json(started.directory / "shim.json", {**fields, "server_birth_s": start_s})
     assert process_status(started.directory).pid == stranger.pid, "with its true start time it is the server"
     stranger.kill()
     stranger.wait()
@@ -201,11 +201,15 @@ def test_older_shim_record_without_births_is_read(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")
     path = started.directory / "shim.json"
-    written = json.loads(path.read_text())
-    write_json(path, {name: value for name, value in written.items() if not name.endswith("_birth_s")})
+    document = json.loads(path.read_text())
+    write_json(path, {name: value for name, value in document.items() if not name.endswith("_birth_s")})
     status = process_status(started.directory)
-    assert (status.state, status.pid, status.pid_birth_s) == ("alive", written["server_pid"], written["server_birth_s"])
-    assert status.is_supervised and shim_process(started.directory).pid == written["shim_pid"]
+    assert (status.state, status.pid, status.pid_birth_s) == (
+        "alive",
+        document["server_pid"],
+        document["server_birth_s"],
+    )
+    assert status.is_supervised and shim_process(started.directory).pid == document["shim_pid"]
     assert stop_process(started.directory, 5.0).is_clean
     assert process_status(started.directory).exit.signal == signal.SIGTERM
 
@@ -217,8 +221,8 @@ def test_after_reboot_everything_has_ended(started: Started) -> None:
         assert process
         process.kill()
     started.wait("ended")
-    written = json.loads((started.directory / "shim.json").read_text())
-    write_json(started.directory / "shim.json", {**written, "boot_id": "another boot"})
+    document = json.loads((started.directory / "shim.json").read_text())
+    write_json(started.directory / "shim.json", {**document, "boot_id": "another boot"})
     status = process_status(started.directory)
     assert status.state == "ended" and status.exit and status.exit.cause == LOST_AT_BOOT
 

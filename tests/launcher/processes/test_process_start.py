@@ -64,11 +64,11 @@ def test_a_tree_is_the_same_after_a_step(sleeper: int, step_clock: Callable[[], 
     before = {process.pid for process in table.tree(os.getpid(), start_s, 0.0)}
     step_clock()
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as later:
-        found = {process.pid for process in table.tree(os.getpid(), start_s, 10.0)}
+        pids = {process.pid for process in table.tree(os.getpid(), start_s, 10.0)}
         anew = {process.pid for process in ProcessTable().tree(os.getpid(), start_s, 10.0)}
         later.kill()
     assert sleeper in before
-    assert found == anew == before | {later.pid}
+    assert pids == anew == before | {later.pid}
 
 
 def test_a_server_is_still_ours_after_a_step(

@@ -1,4 +1,4 @@
-"""What a command prints is taken to its end, or not at all when it says too much, too long or fails. Real processes."""
+"""Output of a command is read to its end, or not at all if it is too large, takes too long or fails. Real processes."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def test_client_fault_has_its_message(exit_code: int, line: str, cause: str | No
 def test_container_leftovers_and_unknowns_shown(
     looks: list[str | None], left: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = iter(looks)
-    monkeypatch.setattr(runtimes, "ask", lambda argv, *_: next(told) if argv[1] == "ps" else None)
+    actual_looks = iter(looks)
+    monkeypatch.setattr(runtimes, "ask", lambda argv, *_: next(actual_looks) if argv[1] == "ps" else None)
     backend = backend_of(Config(argv=("podman", "run", "image:1")), "r1")
     assert isinstance(backend, ContainerBackend)
     report, _ = backend.end(1.0)
@@ -132,17 +132,17 @@ def test_unstarted_container_has_no_exit_code(state: dict[str, Any] | None, exit
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def docker_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the fake docker on the PATH was asked, a file a call; its answers are there too."""
-    fake, asked = tmp_path / "bin" / "docker", tmp_path / "asked"
-    for folder in (fake.parent, asked):
+    fake, requested_tmp_path = tmp_path / "bin" / "docker", tmp_path / "asked"
+    for folder in (fake.parent, requested_tmp_path):
         folder.mkdir()
     fake.write_text(FAKE_DOCKER)
     fake.chmod(0o755)
-    (asked / "inspect.json").write_text(json.dumps([INSPECTED]))
+    (requested_tmp_path / "inspect.json").write_text(json.dumps([INSPECTED]))
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("DOCKER_FAKE", str(asked))
-    return asked
+    monkeypatch.setenv("DOCKER_FAKE", str(requested_tmp_path))
+    return requested_tmp_path
 
 
 @pytest.mark.parametrize(
@@ -157,30 +157,30 @@ def test_limit_breach_is_reported_once_by_name(
     limit: str,
     supervisor: Supervisor,
     store: DictStore,
-    asked: Path,
+    docker_calls: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(containers, "MOST_BYTES", 1 << 20)
-    (asked / "passes").write_text(does)
+    (docker_calls / "passes").write_text(does)
     port = free_ports(1)[0]
     argv = ("docker", "run", "--rm", "image:1", *server_argv(port))
     config = Config(argv=argv, launcher="docker", image="image:1", host="127.0.0.1", port=port)
     run = supervisor.launch(LaunchRequest(config=config, name="d", ready_path="/health"))
     noted = wait_for(lambda: (one := store.run(run.id)) and "container" in (one.provenance or {}) and one)
     assert noted.provenance["container"]["image_digest"] is None, "the rest is known"
-    (asked / "passes").unlink()
+    (docker_calls / "passes").unlink()
     supervisor.stop(run.id)
     wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
     warnings = [event.text for event in store.events if isinstance(event, Event) and event.kind == "warning"]
     assert warnings == [f"The output of `docker image inspect sha256:1d` is unknown: {limit}."]
 
 
-def test_docker_works_alike_and_reports_oom(supervisor: Supervisor, store: DictStore, asked: Path) -> None:
+def test_docker_works_alike_and_reports_oom(supervisor: Supervisor, store: DictStore, docker_calls: Path) -> None:
     argv = ("docker", "run", "--rm", "--gpus", "all", "image:1", *server_argv(1, "exits"))
     config = Config(argv=argv, launcher="docker", image="image:1", port=18097)
     run = supervisor.launch(LaunchRequest(config=config, name="d"))
     ended = wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
-    calls = [path.read_text().splitlines() for path in asked.iterdir() if path.name.isdigit()]
+    calls = [path.read_text().splitlines() for path in docker_calls.iterdir() if path.name.isdigit()]
     verbs = [call[0] for call in calls]
     (ran,) = [call for call in calls if call[0] == "run"]
     assert ran[1:7] == ["--name", f"pitwall-{run.id}", "--label", f"pitwall.run={run.id}", "--env", ran[6]]

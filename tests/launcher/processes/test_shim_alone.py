@@ -30,7 +30,7 @@ def test_two_shims_at_once_start_one_server(tmp_path: Path) -> None:
         wait_for(lambda: sum(shim.poll() == 0 for shim in shims) == 3)
         wait_for(lambda: process_status(directory).state == "alive" and starts.read_text())
         [living] = [shim.pid for shim in shims if shim.poll() is None]
-        assert [one.pid for one in marked_processes("twice", SHIM_MARKER)] == [living]
+        assert [marked_process.pid for marked_process in marked_processes("twice", SHIM_MARKER)] == [living]
         assert starts.read_text() == "started\n" and len(marked("twice")) == 1
     finally:
         stop_process(directory, 1.0)

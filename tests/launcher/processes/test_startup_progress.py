@@ -95,8 +95,8 @@ def test_timer_restarts_at_each_new_phase() -> None:
     assert start.explain_timeout("loading weights 12 %", 50) is None
     assert start.explain_timeout("loading weights 34 %", 100) is None
     assert start.explain_timeout("loading weights 34 %", 150) is None
-    said = "The server was not ready: no progress for 60 s while loading weights 34 %; its last answer: no answer"
-    assert (start.explain_timeout("loading weights 34 %", 161) or "").startswith(said)
+    text = "The server was not ready: no progress for 60 s while loading weights 34 %; its last answer: no answer"
+    assert (start.explain_timeout("loading weights 34 %", 161) or "").startswith(text)
 
 
 def test_endlessly_restarting_server_is_given_up() -> None:
@@ -126,5 +126,5 @@ def test_server_ready_during_absence_is_retaken(
     assert store.run(run.id).state is RunState.STARTING
     wait_for(lambda: not is_port_free(run.config.port), 60)
     make_supervisor(clock=lambda: utc_now() + timedelta(hours=1))
-    taken = wait_for_state(store, run.id, RunState.READY, RunState.FAILED)
-    assert taken.state is RunState.READY, taken.cause
+    wait = wait_for_state(store, run.id, RunState.READY, RunState.FAILED)
+    assert wait.state is RunState.READY, wait.cause

@@ -136,7 +136,7 @@ class Box:
         if self._server:
             listener = psutil.Process(self._server.pid)
             listener.suspend()  # it takes no connection while its sessions are looked for
-            sessions = [one for one in descendants(listener) if name_of(one).startswith("sshd")]
+            sessions = [descendant for descendant in descendants(listener) if name_of(descendant).startswith("sshd")]
             kill_all([listener, *sessions])
             self._server.wait()
             self._server = None

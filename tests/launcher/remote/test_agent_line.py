@@ -46,6 +46,6 @@ def test_where_it_goes(url: str, forwarded: str | None, to: str) -> None:
 
 
 def test_latest_server_process_counts() -> None:
-    told = ["ready", SERVER.format(41, "gpu-box"), "a line", SERVER.format(42, "gpu-box"), "finished"]
-    assert find_server_pid(told) == 42
+    texts = ["ready", SERVER.format(41, "gpu-box"), "a line", SERVER.format(42, "gpu-box"), "finished"]
+    assert find_server_pid(texts) == 42
     assert find_server_pid(["ready"]) is None

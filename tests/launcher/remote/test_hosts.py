@@ -57,9 +57,9 @@ def test_the_book_keeps_hosts_privately(tmp_path: Path) -> None:
     book.add(Host(label="a", target="one"))
     book.add(Host(label="b", target="two"))
     book.add(Host(label="a", target="three"))
-    assert [(one.label, one.target) for one in book.all()] == [("b", "two"), ("a", "three")]
+    assert [(element.label, element.target) for element in book.all()] == [("b", "two"), ("a", "three")]
     assert (tmp_path / "hosts.json").stat().st_mode & 0o077 == 0
-    assert book.remove("b").target == "two" and [one.label for one in book.all()] == ["a"]
+    assert book.remove("b").target == "two" and [element.label for element in book.all()] == ["a"]
     with pytest.raises(HostError, match=r"There is no host b: `\./pitwall host add b USER@HOST` adds it"):
         book.remove("b")
 
@@ -104,11 +104,11 @@ def test_what_ssh_says_is_told_with_the_way_round(said: str, sentence: str) -> N
 
 def test_frames_parse_in_pieces_after_shell_noise() -> None:
     log = encode_line({"log": 5}) + b"a\n{}\n"
-    sent = b"Welcome!\r\n" + GREETING + encode_line({"begun": True}) + log + encode_line({"x": 1})
-    for size in (1, 3, len(sent)):
+    content = b"Welcome!\r\n" + GREETING + encode_line({"begun": True}) + log + encode_line({"x": 1})
+    for size in (1, 3, len(content)):
         frames, found = Frames(), []
-        for at in range(0, len(sent), size):
-            found += frames.feed(sent[at : at + size])
+        for at in range(0, len(content), size):
+            found += frames.feed(content[at : at + size])
         assert [(one.fields, one.log) for one in found] == [({"begun": True}, b""), ({}, b"a\n{}\n"), ({"x": 1}, b"")]
 
 
@@ -138,8 +138,8 @@ def test_what_is_no_answer_ends_the_connection(sent: bytes) -> None:
 
 def test_undecodable_name_is_transferred() -> None:
     """A process may be called by any bytes."""
-    told = Frames().feed(GREETING + encode_line({"name": os.fsdecode(b"a\xffb"), "x": "ü"}))
-    assert [one.fields for one in told] == [{"name": "a?b", "x": "ü"}]
+    feed = Frames().feed(GREETING + encode_line({"name": os.fsdecode(b"a\xffb"), "x": "ü"}))
+    assert [one.fields for one in feed] == [{"name": "a?b", "x": "ü"}]
 
 
 MACHINE = Machine("m", "there", (), None, None, 4, None, (), None, None, None, datetime(2026, 11, 23, tzinfo=UTC))
@@ -153,13 +153,15 @@ def container(**told: Any) -> dict[str, Any]:
 
 
 def test_remote_container_is_reported_like_local() -> None:
-    told = json.loads(json.dumps(container()))
-    assert ContainerFacts(**RemoteStopReport.model_validate(told).container.model_dump()) == ContainerFacts(**CONTAINER)
+    document = json.loads(json.dumps(container()))
+    assert ContainerFacts(**RemoteStopReport.model_validate(document).container.model_dump()) == ContainerFacts(
+        **CONTAINER
+    )
 
 
 def test_a_refusal_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = ProcessOutput(0, GREETING + encode_line({"refused": "no " * 100_000}), b"")
-    monkeypatch.setattr(launcher.remote.ssh, "ask_bounded", lambda *given: told)
+    process_output = ProcessOutput(0, GREETING + encode_line({"refused": "no " * 100_000}), b"")
+    monkeypatch.setattr(launcher.remote.ssh, "ask_bounded", lambda *given: process_output)
     with pytest.raises(HostError) as refused:
         launcher.remote.ssh.ask(Host(label="a", target="box"), {})
     assert len(str(refused.value)) == MOST_REFUSAL_CHARS

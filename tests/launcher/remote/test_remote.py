@@ -46,7 +46,7 @@ def log_of(run: Run) -> str:
     return Path(run.log_path).read_text()
 
 
-def there(run: Run) -> str:
+def marker_of(run: Run) -> str:
     """The marker of what runs on the box."""
     return f"ssh-{run.id}"
 
@@ -65,7 +65,7 @@ def test_server_is_launched_followed_and_stopped(launching: Supervisor, store: D
     ready = wait_for_state(store, run.id, RunState.READY, *OVER)
     assert ready.state is RunState.READY, ready.cause
     assert httpx.get(f"{ready.base_url}/health").text == "ok"
-    wait_for(lambda: (box.shims / there(run) / "server.log").read_text() == log_of(ready))
+    wait_for(lambda: (box.shims / marker_of(run) / "server.log").read_text() == log_of(ready))
     assert "hello from the server plain" in log_of(ready)
     known = wait_for(lambda: (now := store.run(run.id)) and "host" in (now.provenance or {}) and now)
     assert known.on_host == "gpu-box" and known.provenance["words"][0] == sys.executable
@@ -73,12 +73,12 @@ def test_server_is_launched_followed_and_stopped(launching: Supervisor, store: D
     write_remote_status(
         directory, read_remote_status(directory).model_copy(update={"passed": ("It passed a limit.",)})
     )  # as its client
-    wait_for(lambda: [one for one in store.events if (one.run_id, one.text) == (run.id, "It passed a limit.")])
+    wait_for(lambda: [event for event in store.events if (event.run_id, event.text) == (run.id, "It passed a limit.")])
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert (ended.state, ended.cause, ended.exit_signal) == (RunState.FINISHED, None, signal.SIGTERM)
-    assert marked(run.id) == [] == marked(there(run)) and request.config.port and is_port_free(request.config.port)
-    assert not (box.shims / there(run) / "server.log").exists(), "its folder over there is tidied up"
+    assert marked(run.id) == [] == marked(marker_of(run)) and request.config.port and is_port_free(request.config.port)
+    assert not (box.shims / marker_of(run) / "server.log").exists(), "its folder over there is tidied up"
 
 
 def test_host_claiming_other_machine_is_refused(
@@ -116,12 +116,12 @@ def test_secrets_reach_the_server_but_no_file(
     config = Config(argv=argv, env={"HF_TOKEN": "hf_abcdefghijklmnopqrst"}, port=free_ports(1)[0])
     run = launching.launch(LaunchRequest(config, **ON_BOX))
     wait_for(out.exists)
-    kept = [
+    contents = [
         path.read_bytes() for place in (box.shims, tmp_path / "runs") for path in place.rglob("*") if path.is_file()
     ]
     wait_for_state(store, run.id, *OVER)
     assert json.loads(out.read_text()) == [["--api-key", "sk-quite-secret-1"], "hf_abcdefghijklmnopqrst"]
-    assert kept and not any(b"quite-secret" in one or b"hf_abcdef" in one for one in kept)
+    assert contents and not any(b"quite-secret" in content or b"hf_abcdef" in content for content in contents)
 
 
 @pytest.mark.parametrize(
@@ -160,19 +160,19 @@ def test_stop_leaves_nothing_over_there(launching: Supervisor, store: DictStore,
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert ended.state is RunState.FINISHED, ended.cause
-    assert marked(there(run)) == [] == marked(run.id)
+    assert marked(marker_of(run)) == [] == marked(run.id)
     assert not list(living(f"hidden-{request.config.port}"))
 
 
 def test_unknown_and_changed_host_keys_refused(launching: Supervisor, store: DictStore, box: Box) -> None:
-    known = box.place / "known_hosts"
-    kept = known.read_text()
-    known.write_text("")
+    place = box.place / "known_hosts"
+    text = place.read_text()
+    place.write_text("")
     run = wait_for_state(store, launching.launch(request_for(**ON_BOX)).id, *OVER)
     assert run.cause and run.cause.startswith("ssh does not know the host key of gpu-box: connect once with `ssh box`")
     box.make_key("other")
-    other = (box.place / "other.pub").read_text().split()[1]
-    known.write_text(kept.replace(kept.split()[2], other))
+    other_word = (box.place / "other.pub").read_text().split()[1]
+    place.write_text(text.replace(text.split()[2], other_word))
     run = wait_for_state(store, launching.launch(request_for(**ON_BOX)).id, *OVER)
     assert run.cause and "differs from the one that ssh knows" in run.cause and "`ssh-keygen -R box`" in run.cause
     assert not box.shims.exists(), "nothing was asked of a machine that is not known"
@@ -196,16 +196,16 @@ def test_earlier_leftovers_end_before_next_start(
     box.stop()
     launching.stop(first.id)
     wait_for_state(store, first.id, *OVER)
-    assert marked(there(first))
+    assert marked(marker_of(first))
     box.start()
     second = launching.launch(request_for(port=ready.config.port, **ON_BOX))
     assert wait_for_state(store, second.id, RunState.READY, *OVER).state is RunState.READY
-    assert marked(there(first)) == []
+    assert marked(marker_of(first)) == []
 
 
 def test_runs_on_two_machines_are_independent(launching: Supervisor, store: DictStore) -> None:
-    here, far = request_for(), request_for(**ON_BOX)
-    runs = launching.launch_batch([here, far, request_for(**ON_BOX)], one_after_the_other=True)
+    request, far = request_for(), request_for(**ON_BOX)
+    runs = launching.launch_batch([request, far, request_for(**ON_BOX)], one_after_the_other=True)
     for run in runs[:2]:
         wait_for_state(store, run.id, RunState.READY, *OVER)
     assert [run.id for run in launching.queued_runs()] == [runs[2].id], "the second of the box waits for the first"

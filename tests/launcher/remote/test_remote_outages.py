@@ -19,7 +19,7 @@ from launcher.runs import orphan_cleanup
 from launcher.runs.orphan_cleanup import ORPHAN_ENDED
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd
-from tests.launcher.remote.test_remote import ON_BOX, OVER, log_of, there
+from tests.launcher.remote.test_remote import ON_BOX, OVER, log_of, marker_of
 from tests.launcher.remote.test_remote import box as box
 from tests.launcher.remote.test_remote import launching as launching
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
@@ -30,7 +30,7 @@ pytestmark = [needs_sshd, pytest.mark.ssh]
 def ssh_of(run: Run) -> list[psutil.Process]:
     """The ssh processes of a run's client."""
     supervisor = shim_process(Path(run.run_dir or ""))
-    return [one for one in descendants(supervisor) if name_of(one) == "ssh"] if supervisor else []
+    return [descendant for descendant in descendants(supervisor) if name_of(descendant) == "ssh"] if supervisor else []
 
 
 def test_a_cut_connection_is_taken_up_again(launching: Supervisor, store: DictStore, box: Box) -> None:
@@ -41,15 +41,15 @@ def test_a_cut_connection_is_taken_up_again(launching: Supervisor, store: DictSt
     wait_for(lambda: ssh_of(ready) and ssh_of(ready) != [cut] and answers(ready))
     box.stop()
     wait_for(lambda: (now := store.run(run.id)) and now.note and "refuses ssh" in now.note)
-    assert marked(there(run)), "the server lives on"
+    assert marked(marker_of(run)), "the server lives on"
     box.start()
     wait_for(lambda: (now := store.run(run.id)) and now.note == "gpu-box answers again.")
     wait_for(lambda: answers(ready))
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
-    assert (ended.state, ended.cause) == (RunState.FINISHED, None) and marked(there(run)) == []
-    asked = [line for line in log_of(ready).splitlines() if "hello" in line]
-    assert len(asked) == 1, "no line twice"
+    assert (ended.state, ended.cause) == (RunState.FINISHED, None) and marked(marker_of(run)) == []
+    lines = [line for line in log_of(ready).splitlines() if "hello" in line]
+    assert len(lines) == 1, "no line twice"
 
 
 def test_a_client_that_was_killed_is_begun_again(launching: Supervisor, store: DictStore) -> None:
@@ -57,7 +57,7 @@ def test_a_client_that_was_killed_is_begun_again(launching: Supervisor, store: D
     ready = wait_for_state(store, run.id, RunState.READY, *OVER)
     kill_all(marked(run.id))
     wait_for(lambda: ssh_of(ready) and answers(ready))
-    [server] = [one for one in marked(there(run)) if "hello" in " ".join(one.cmdline())]
+    [server] = [one for one in marked(marker_of(run)) if "hello" in " ".join(one.cmdline())]
     server.kill()
     ended = wait_for_state(store, run.id, *OVER)
     assert ended.cause and "was killed by the kernel or by hand (SIGKILL)" in ended.cause
@@ -87,11 +87,11 @@ def test_stop_on_absent_host_is_tidied_later(
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert ended.cause and f"`./pitwall shim stop {run.id}` on that machine ends it" in ended.cause
-    assert marked(run.id) == [] and marked(there(run))
+    assert marked(run.id) == [] and marked(marker_of(run))
     box.start()
     told = wait_for(lambda: (now := store.run(run.id)) and now.note == ORPHAN_ENDED.format("gpu-box") and now)
     assert (told.state, told.cause) == (ended.state, ended.cause), "how it ended is told as it was"
-    assert marked(there(run)) == [] and not (box.shims / there(run) / "server.log").exists()
+    assert marked(marker_of(run)) == [] and not (box.shims / marker_of(run) / "server.log").exists()
     wait_for(lambda: read_orphan_notes(Path(run.run_dir).parent) == [])
 
 
@@ -102,15 +102,15 @@ def test_a_host_that_hangs_holds_up_nobody_else(
     supervisor = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
     os.kill(int((box.place / "sshd.pid").read_text()), signal.SIGSTOP)
     hung = [supervisor.launch(request_for(**ON_BOX)) for _ in range(3)]
-    here = supervisor.launch(request_for())
-    assert wait_for_state(store, here.id, RunState.READY, *OVER).state is RunState.READY
-    supervisor.stop(here.id)
+    launch = supervisor.launch(request_for())
+    assert wait_for_state(store, launch.id, RunState.READY, *OVER).state is RunState.READY
+    supervisor.stop(launch.id)
     for run in hung:
         supervisor.stop(run.id)
-    assert wait_for_state(store, here.id, *OVER).state is RunState.FINISHED
+    assert wait_for_state(store, launch.id, *OVER).state is RunState.FINISHED
     os.kill(int((box.place / "sshd.pid").read_text()), signal.SIGCONT)
     assert all(wait_for_state(store, run.id, *OVER) for run in hung)
-    assert not [one for run in hung for one in marked(there(run))]
+    assert not [one for run in hung for one in marked(marker_of(run))]
 
 
 def answers(run: Run) -> bool:

@@ -70,7 +70,7 @@ def test_next_pitwall_ends_and_removes_container(
     assert run.log_path and "hello from the server" in Path(run.log_path).read_text()
     first.close()
     supervisor = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
-    assert [one.id for one in supervisor.live_runs()] == [run.id] and len(containers(run.id)) == 1
+    assert [live_run.id for live_run in supervisor.live_runs()] == [run.id] and len(containers(run.id)) == 1
     supervisor.stop(run.id)
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is RunState.FINISHED and ended.exit_code in (137, 143), ended.cause

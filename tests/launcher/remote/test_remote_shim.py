@@ -55,11 +55,11 @@ class Asking:
             self.frames += frames.feed(data)
 
     def told(self, name: str) -> Any:
-        return next((one.fields[name] for one in list(self.frames) if name in one.fields), None)
+        return next((frame.fields[name] for frame in list(self.frames) if name in frame.fields), None)
 
     @property
     def log(self) -> bytes:
-        return b"".join(one.log for one in list(self.frames))
+        return b"".join(frame.log for frame in list(self.frames))
 
     def cut(self) -> None:
         """Close our end, as ssh does; returns when the far side has noticed and ended."""
@@ -173,8 +173,8 @@ def test_a_log_that_passed_its_limit_is_said_once(tmp_path: Path, monkeypatch: p
         following = client.RemoteClient(tmp_path, log.fileno())
         for _ in range(5):
             following._handle(Frame({}, b"x" * (1 << 20)))
-    said = "The local log has reached 2 MiB, the limit for a server on another machine: later output is dropped."
-    assert read_remote_status(tmp_path).passed == (said,) and (tmp_path / "server.log").stat().st_size == 2 << 20
+    text = "The local log has reached 2 MiB, the limit for a server on another machine: later output is dropped."
+    assert read_remote_status(tmp_path).passed == (text,) and (tmp_path / "server.log").stat().st_size == 2 << 20
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path: Path) -> None:

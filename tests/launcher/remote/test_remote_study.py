@@ -51,14 +51,14 @@ def test_remote_arm_differs_from_the_local_arm(tmp_path: Path, box: Box) -> None
     data.mkdir(mode=0o700)
     book_with(data / "hosts.json", box.host)
     status, told = answer(start(study(tmp_path, 8), data))
-    there = next(arm for arm in told["arms"] if arm["name"] == "there")
+    arms = next(arm for arm in told["arms"] if arm["name"] == "there")
     if not why_unranked(told):
         assert (status, told["answer"], told["winner"]) == (0, "winner", "there"), told
-        assert there["interval"][0] <= there["ratio"] <= there["interval"][1]
+        assert arms["interval"][0] <= arms["ratio"] <= arms["interval"][1]
     else:
         assert (status, told["answer"]) == (3, "unknown")
         assert why_unranked(told) <= BUSY
-    assert there["ratio"] == pytest.approx(2.0, rel=0.1)
+    assert arms["ratio"] == pytest.approx(2.0, rel=0.1)
     assert any("machine and settings together" in str(reason) for reason in told["reasons"]), told["reasons"]
     assert set(rows(data, f"SELECT arm, machine_id = '{ANOTHER}', state FROM runs")) == {
         ("here", False, "finished"),

@@ -78,8 +78,8 @@ class FileStore:
 
 def load_argv(run: Run, directory: Path) -> list[str]:
     assert run.workload
-    told = f"open({str(directory / 'done')!r}, 'a').write('{run.workload.name}\\n')"
-    script = f"import time; time.sleep(0.8); {told}"
+    text = f"open({str(directory / 'done')!r}, 'a').write('{run.workload.name}\\n')"
+    script = f"import time; time.sleep(0.8); {text}"
     return [sys.executable, "-c", script]
 
 
@@ -149,9 +149,9 @@ def test_kill_9_at_random_moments_loses_nothing(
     for run in ended:
         assert run.state is RunState.FINISHED, run.cause
         assert run.exit_signal == signal.SIGTERM or run.exit_code is not None
-        done = [(path.name, (path / "done").read_text()) for path in load_directories(Path(run.run_dir or ""))]
+        rows = [(path.name, (path / "done").read_text()) for path in load_directories(Path(run.run_dir or ""))]
         names = [f"workload-{place + 1}" if place else "workload" for place in range(1 + len(later))]
-        assert done == [(name, f"{spec}\n") for name, spec in zip(names, ("load", *later), strict=True)], "once, wholly"
+        assert rows == [(name, f"{spec}\n") for name, spec in zip(names, ("load", *later), strict=True)], "once, wholly"
         assert marked(run.id) == []
 
 

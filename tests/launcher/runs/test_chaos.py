@@ -126,9 +126,9 @@ class Holder:
         self._say(None, b"up\n")
 
     def launch(self, count: int) -> list[Run]:
-        known = {run.id for run in self.store.runs()}
+        ids = {run.id for run in self.store.runs()}
         self._say(count, b"launched\n")
-        return [run for run in self.store.runs() if run.id not in known]
+        return [run for run in self.store.runs() if run.id not in ids]
 
     def _say(self, count: int | None, answer: bytes) -> None:
         assert self._process.stdin and self._process.stdout

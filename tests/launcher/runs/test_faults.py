@@ -20,7 +20,7 @@ def broken(*_: object) -> None:
     raise ValueError("broken for this test")
 
 
-def told(store: DictStore, run: Run) -> list[str]:
+def internal_errors(store: DictStore, run: Run) -> list[str]:
     return [e.text for e in store.events if e.run_id == run.id and e.text.startswith("Internal error in Pitwall")]
 
 
@@ -31,10 +31,10 @@ def test_raising_step_is_reported_and_isolated(
     monkeypatch.setattr(
         LaunchedRun, "step", lambda supervised: broken() if supervised.run.id == broken_run.id else step(supervised)
     )
-    other = supervisor.launch(request_for())
-    wait_for_state(store, other.id, RunState.READY)
-    assert told(store, broken_run) == ["Internal error in Pitwall: ValueError: broken for this test"]
-    assert told(store, other) == []
+    other_launch = supervisor.launch(request_for())
+    wait_for_state(store, other_launch.id, RunState.READY)
+    assert internal_errors(store, broken_run) == ["Internal error in Pitwall: ValueError: broken for this test"]
+    assert internal_errors(store, other_launch) == []
     monkeypatch.undo()
     supervisor.stop(broken_run.id)
     wait_for_state(store, broken_run.id, *FINAL)
@@ -57,7 +57,7 @@ def test_closing_ignores_runs_with_raising_steps(
     wait_for_state(store, run.id, RunState.READY)
     monkeypatch.setattr(LaunchedRun, "step", broken)
     supervisor.close(stop_servers=True)
-    assert told(store, run)
+    assert internal_errors(store, run)
 
 
 def no_gpus() -> UnreadGpus:
@@ -68,7 +68,7 @@ def test_what_it_runs_on_cannot_be_noted(make_supervisor: Callable[..., Supervis
     supervisor = make_supervisor(gpus=no_gpus)
     run = supervisor.launch(request_for())
     assert wait_for_state(store, run.id, RunState.READY).provenance is None
-    assert told(store, run) == ["Internal error in Pitwall: OSError: no GPUs for this test"]
+    assert internal_errors(store, run) == ["Internal error in Pitwall: OSError: no GPUs for this test"]
 
 
 def test_interrupted_stop_ends_run_and_says_so(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:

@@ -38,8 +38,8 @@ class Watching:
     supervisor: Supervisor
 
     def attach(self, server: DemoServer) -> Run:
-        found = identify(server.base_url)
-        return self.supervisor.attach(found.base_url, Config(engine=found.engine, launcher="attach"))
+        identity = identify(server.base_url)
+        return self.supervisor.attach(identity.base_url, Config(engine=identity.engine, launcher="attach"))
 
     def rows(self, sql: str, *params: object) -> list[dict[str, Any]]:
         return list(self.store.query(sql, params).to_pylist())
@@ -100,8 +100,8 @@ def test_restart_is_one_run_with_gap_and_reset(watching: Watching, serve: Callab
     assert restart["decode_tokens"] is restart["decode_tps"] is None and restart["covered_s"] == 0
     [gap] = watching.rows("FROM engine_samples WHERE source = 'slots' AND window_s >= ?", AWAY_S)
     assert gap["reason"].startswith("no_answer ") and gap["decode_tps"] is None
-    told = [row["text"] for row in watching.rows("FROM events WHERE kind = 'outage' ORDER BY ts")]
-    assert any("connection refused" in text for text in told) and "answers again" in told[-1]
+    texts = [row["text"] for row in watching.rows("FROM events WHERE kind = 'outage' ORDER BY ts")]
+    assert any("connection refused" in text for text in texts) and "answers again" in texts[-1]
 
     assert watching.supervisor.stop(run.id).note == "No longer watched."
     watching.supervisor.close(stop_servers=True)

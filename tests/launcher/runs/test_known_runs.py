@@ -1,4 +1,4 @@
-"""What an action on one run asks of the store does not grow with the runs that are stored. Counted in rows."""
+"""Queries of an action on one run do not grow with the stored runs. Counted in rows."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ LOG = Path(__file__).resolve().parents[2] / "fixtures/vllm/0.32-ngram.log"
 
 def ended(number: int, **fields: Any) -> Run:
     at = NOW + timedelta(minutes=number)
-    given = {"state": RunState.FINISHED, "color": number % COLOR_COUNT, "created_at": at, **fields}
-    return Run(id=f"run-{number:05d}", name=f"older {number}", config=Config(), machine_id="m", **given)
+    given_fields = {"state": RunState.FINISHED, "color": number % COLOR_COUNT, "created_at": at, **fields}
+    return Run(id=f"run-{number:05d}", name=f"older {number}", config=Config(), machine_id="m", **given_fields)
 
 
 class Asking:
@@ -57,38 +57,40 @@ def asking(folder: Path, runs: int) -> Iterator[Asking]:
     try:
         for number in range(runs):
             store.save_run(ended(number))
-        made = Asking(store, folder)
-        yield made
-        made.supervisor.close()
+        asking = Asking(store, folder)
+        yield asking
+        asking.supervisor.close()
     finally:
         store.close()
 
 
-def queued(given: Asking) -> list[Run]:
-    return given.supervisor.launch_batch([request_for(workload=LOAD)] * 2, one_after_the_other=True)
+def queued(asking: Asking) -> list[Run]:
+    return asking.supervisor.launch_batch([request_for(workload=LOAD)] * 2, one_after_the_other=True)
 
 
-def repeat(given: Asking) -> list[Run]:
-    first = given.supervisor.cancel(queued(given)[0].id)
-    return given.supervisor.repeat(first.id, 2)
+def repeat(asking: Asking) -> list[Run]:
+    first = asking.supervisor.cancel(queued(asking)[0].id)
+    return asking.supervisor.repeat(first.id, 2)
 
 
-def attach(given: Asking) -> list[Run]:
+def attach(asking: Asking) -> list[Run]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        return [given.supervisor.attach(f"http://127.0.0.1:{listening.getsockname()[1]}", Config())]
+        return [asking.supervisor.attach(f"http://127.0.0.1:{listening.getsockname()[1]}", Config())]
 
 
-def log(given: Asking) -> list[Run]:
-    told = LogImporter(given.store, given.folder / "runs", lambda: NOW).import_log(
+def log(asking: Asking) -> list[Run]:
+    log = LogImporter(asking.store, asking.folder / "runs", lambda: NOW).import_log(
         LOG, ImportOptions(LOG.name), lambda share: None
     )
-    return given.store.runs_of(told.run_ids)
+    return asking.store.runs_of(log.run_ids)
 
 
-def results(given: Asking) -> list[Run]:
+def results(asking: Asking) -> list[Run]:
     path = captured("llama-benchy/result.csv")
-    told = ResultImporter(given.store, lambda: NOW).import_results(path, ImportOptions(path.name), lambda share: None)
-    return given.store.runs_of(told.run_ids)
+    results = ResultImporter(asking.store, lambda: NOW).import_results(
+        path, ImportOptions(path.name), lambda share: None
+    )
+    return asking.store.runs_of(results.run_ids)
 
 
 ACTIONS: dict[str, Callable[[Asking], list[Run]]] = {
@@ -104,52 +106,52 @@ ACTIONS: dict[str, Callable[[Asking], list[Run]]] = {
 def test_action_cost_is_constant_among_more_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = []
     for runs in (COLOR_COUNT, 5 * COLOR_COUNT):
-        with asking(tmp_path / str(runs), runs) as given, monkeypatch.context() as patch:
-            given.counted(patch)
-            assert ACTIONS[name](given)
-            rows.append(given.rows)
+        with asking(tmp_path / str(runs), runs) as given_asking, monkeypatch.context() as patch:
+            given_asking.counted(patch)
+            assert ACTIONS[name](given_asking)
+            rows.append(given_asking.rows)
     assert rows[0] == rows[1] > 0
 
 
 def test_name_is_distinct_and_numbered_on(tmp_path: Path) -> None:
-    with asking(tmp_path, 3 * COLOR_COUNT) as given:
+    with asking(tmp_path, 3 * COLOR_COUNT) as given_asking:
         names = ("older 1 (2)", "older 1 (4)", "older 1x", "Older 1")
         for number, name in enumerate(names, start=500):
-            given.store.save_run(ended(number).model_copy(update={"name": name}))
-        known = RunNaming(given.store)
-        assert sorted(given.store.names_like(["older 1"])) == ["older 1", "older 1 (2)", "older 1 (4)"]
-        assert known.choose_name(Config(), "older 1") == "older 1 (3)"
-        known.add(ended(600).model_copy(update={"name": "older 1 (3)"}))
-        assert known.choose_name(Config(), " older 1 ") == "older 1 (5)"
-        assert known.choose_name(Config(), "new") == "new"
+            given_asking.store.save_run(ended(number).model_copy(update={"name": name}))
+        run_naming = RunNaming(given_asking.store)
+        assert sorted(given_asking.store.names_like(["older 1"])) == ["older 1", "older 1 (2)", "older 1 (4)"]
+        assert run_naming.choose_name(Config(), "older 1") == "older 1 (3)"
+        run_naming.add(ended(600).model_copy(update={"name": "older 1 (3)"}))
+        assert run_naming.choose_name(Config(), " older 1 ") == "older 1 (5)"
+        assert run_naming.choose_name(Config(), "new") == "new"
 
 
 def test_colour_differs_from_live_and_latest_runs(tmp_path: Path) -> None:
-    with asking(tmp_path, 3 * COLOR_COUNT) as given:
-        assert RunNaming(given.store).choose_color(Config()) == 0, "1 to 7 are the latest"
-        given.store.save_run(ended(0, state=RunState.RUNNING))
-        known = RunNaming(given.store)
-        assert [run.id for run in known.live] == ["run-00000"]
-        assert known.choose_color(Config()) == 1, "all are taken, and the least recent of the latest gives its own"
-        known.add(ended(700, color=7))
-        assert known.choose_color(Config()) == 1, "the eighth of the latest is no more among them"
+    with asking(tmp_path, 3 * COLOR_COUNT) as given_asking:
+        assert RunNaming(given_asking.store).choose_color(Config()) == 0, "1 to 7 are the latest"
+        given_asking.store.save_run(ended(0, state=RunState.RUNNING))
+        run_naming = RunNaming(given_asking.store)
+        assert [run.id for run in run_naming.live] == ["run-00000"]
+        assert run_naming.choose_color(Config()) == 1, "all are taken, and the least recent of the latest gives its own"
+        run_naming.add(ended(700, color=7))
+        assert run_naming.choose_color(Config()) == 1, "the eighth of the latest is no more among them"
 
 
 def test_equal_settings_share_a_colour_at_any_address(tmp_path: Path) -> None:
-    with asking(tmp_path, 2) as given:
+    with asking(tmp_path, 2) as given_asking:
         arm = Config(engine="vllm", model="org/m", port=8000, kv_cache_dtype="fp8")
-        given.store.save_run(ended(600, color=6).model_copy(update={"config": arm}))
-        naming = RunNaming(given.store)
+        given_asking.store.save_run(ended(600, color=6).model_copy(update={"config": arm}))
+        naming = RunNaming(given_asking.store)
         assert naming.choose_color(arm.model_copy(update={"port": 9000})) == 6
         assert naming.choose_color(arm.model_copy(update={"kv_cache_dtype": "auto"})) != 6
-        given.store.save_run(ended(601, color=5).model_copy(update={"config": Config(engine="vllm")}))
-        assert RunNaming(given.store).choose_color(Config(engine="vllm")) != 5, "neither says what it serves"
+        given_asking.store.save_run(ended(601, color=5).model_copy(update={"config": Config(engine="vllm")}))
+        assert RunNaming(given_asking.store).choose_color(Config(engine="vllm")) != 5, "neither says what it serves"
 
 
 def test_known_log_belongs_to_its_newest_run(tmp_path: Path) -> None:
-    with asking(tmp_path, 2) as given:
+    with asking(tmp_path, 2) as given_asking:
         for number in (5, 6):
-            given.store.save_run(ended(number, log_path=str(LOG)))
-        (run,) = log(given)
+            given_asking.store.save_run(ended(number, log_path=str(LOG)))
+        (run,) = log(given_asking)
         assert run.id == "run-00006"
-        assert list(given.store.log_paths()) == ["run-00006", "run-00005"]
+        assert list(given_asking.store.log_paths()) == ["run-00006", "run-00005"]

@@ -46,7 +46,7 @@ def attach(supervisor: Supervisor, store: DictStore, server: Foreign) -> Run:
 
 
 def loads_of(supervisor: Supervisor, run: Run) -> list[Path]:
-    (live,) = [one for one in supervisor.live_runs() if one.id == run.id]
+    (live,) = [live_run for live_run in supervisor.live_runs() if live_run.id == run.id]
     return load_directories(Path(live.run_dir or ""))
 
 
@@ -55,7 +55,7 @@ def ended_loads(supervisor: Supervisor, run: Run) -> list[Path]:
 
 
 def is_ready(supervisor: Supervisor, run: Run) -> bool:
-    return any(one.id == run.id and one.state is RunState.READY for one in supervisor.live_runs())
+    return any(live_run.id == run.id and live_run.state is RunState.READY for live_run in supervisor.live_runs())
 
 
 def test_attached_server_takes_loads_in_turn(loading: Supervisor, store: DictStore, foreign: Foreign) -> None:
@@ -129,7 +129,7 @@ def test_load_outlives_pitwall_and_is_resumed(
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
 
 
-def said(run: Run) -> list[str]:
+def workload_logs(run: Run) -> list[str]:
     return [(path / "workload.log").read_text().strip() for path in load_directories(Path(run.run_dir or ""))]
 
 
@@ -137,19 +137,19 @@ def test_start_takes_all_its_launched_loads(loading: Supervisor, store: DictStor
     """One that breaks leaves a server that the next one is put on; at the end the run has failed by it."""
     run = loading.launch(request_for(workload=SHORT, later_workloads=(SHORT, SHORT)))
     ended = wait_for_state(store, run.id, *FINAL)
-    assert (ended.state, said(ended)) == (RunState.FINISHED, ["went through"] * 3)
+    assert (ended.state, workload_logs(ended)) == (RunState.FINISHED, ["went through"] * 3)
     states = store.states(run.id)
     assert RunState.READY not in states[states.index(RunState.RUNNING) :], "nobody finds it idle in between"
     run = loading.launch(request_for(workload=SHORT, later_workloads=(BROKEN, SHORT)))
     ended = wait_for_state(store, run.id, *FINAL)
-    assert (ended.state, said(ended)) == (RunState.FAILED, ["went through", "no memory", "went through"])
+    assert (ended.state, workload_logs(ended)) == (RunState.FAILED, ["went through", "no memory", "went through"])
     assert "exited with code 1" in (ended.cause or "") and "no memory" in (ended.cause or "")
 
 
 def test_staying_server_takes_further_loads(loading: Supervisor, store: DictStore) -> None:
     run = loading.launch(request_for(workload=SHORT, later_workloads=(SHORT,), stop_when_done=False))
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
-    assert said(run) == ["went through"] * 2
+    assert workload_logs(run) == ["went through"] * 2
     loading.start_load(run.id, SHORT)
     wait_for(lambda: len(ended_loads(loading, run)) == 3 and is_ready(loading, run))
 

@@ -46,8 +46,8 @@ def test_a_queue_of_real_servers_is_gone_through(tmp_path: Path) -> None:
     supervisor.start()
     try:
         requests = [
-            LaunchRequest(one.config, name=one.name, workload=workload, makes_model=True)
-            for one in demo_configs(tmp_path, shape=TINY)[:2]
+            LaunchRequest(demo_config.config, name=demo_config.name, workload=workload, makes_model=True)
+            for demo_config in demo_configs(tmp_path, shape=TINY)[:2]
         ]
         runs = supervisor.launch_batch(requests, one_after_the_other=True)
         ended = [wait_for_state(store, run.id, *FINAL) for run in runs]

@@ -35,11 +35,11 @@ GIVEN = {RECORDER_TOKEN: TOKEN, "SERVER_API_KEY": "key-of-the-server-123"}
 
 
 def opened(supervisor: Supervisor, run: Run, **asked: Any) -> tuple[Path, RecorderStatus]:
-    own = supervisor.request_recorders.open(run.id, partial(prepare_recorder, ask=RecorderOptions(**asked)), GIVEN)
-    wait_for(lambda: read_status(own) is not None)
-    status = read_status(own)
+    file = supervisor.request_recorders.open(run.id, partial(prepare_recorder, ask=RecorderOptions(**asked)), GIVEN)
+    wait_for(lambda: read_status(file) is not None)
+    status = read_status(file)
     assert status
-    return own, status
+    return file, status
 
 
 def ask(status: RecorderStatus, token: str = TOKEN) -> int:
@@ -61,7 +61,7 @@ def test_recorder_outlives_pitwall_and_is_closed(
     second = make_supervisor()
     (live,) = second.live_runs()
     assert newest_recorder(Path(live.run_dir or "")) == own and is_recorder_open(own.parent)
-    wait_for(lambda: (told := read_status(own)) is not None and told.requests == 1)
+    wait_for(lambda: (status := read_status(own)) is not None and status.requests == 1)
     second.request_recorders.close(run.id)
     assert not is_recorder_open(own.parent) and process_status(own).exit
     assert foreign.process.poll() is None, "the server is none of its business"
@@ -78,8 +78,8 @@ def test_no_secret_in_file_or_command_line(
     pid = process_status(own).pid
     assert pid and not any(secret in " ".join(psutil.Process(pid).cmdline()) for secret in GIVEN.values())
     supervisor.request_recorders.close(store.runs()[0].id)
-    written = b"".join(path.read_bytes() for path in own.parent.rglob("*") if path.is_file())
-    assert written and not any(secret.encode() in written for secret in GIVEN.values())
+    text = b"".join(path.read_bytes() for path in own.parent.rglob("*") if path.is_file())
+    assert text and not any(secret.encode() in text for secret in GIVEN.values())
     assert not any(path.stat().st_mode & 0o077 for path in [own, *own.iterdir()])
 
 

@@ -43,7 +43,9 @@ def test_rounds_have_each_arm_and_alternate_order(arms: int, repeats: int, seed:
 
 @given(ARMS, SEEDS)
 def test_no_arm_comes_earlier_overall(arms: int, seed: int) -> None:
-    places = Counter((arm, at) for one in round_orders(arms, 2 * arms, seed) for at, arm in enumerate(one))
+    places = Counter(
+        (arm, at) for round_order in round_orders(arms, 2 * arms, seed) for at, arm in enumerate(round_order)
+    )
     assert set(places.values()) == {2} and len(places) == arms * arms
     even = round_orders(arms, 4, seed)
     assert len({sum(one.index(arm) for one in even) for arm in range(arms)}) == 1
@@ -55,10 +57,15 @@ def test_another_seed_is_another_order() -> None:
 
 def test_repeats_are_numbered_and_stop_servers() -> None:
     arms = [request_for(name=name, workload=LOAD, stop_when_done=False) for name in ("a", "b")]
-    made = repeat_requests(arms, 3, seed=7)
-    assert [one.round for one in made] == [1, 1, 2, 2, 3, 3]
-    assert {one.name for one in made} == {f"{arm} #{n}" for arm in "ab" for n in (1, 2, 3)}
-    assert {(one.round_seed, one.stop_when_done) for one in made} == {(7, True)}
+    made_repeat_requests = repeat_requests(arms, 3, seed=7)
+    assert [made_repeat_request.round for made_repeat_request in made_repeat_requests] == [1, 1, 2, 2, 3, 3]
+    assert {made_repeat_request.name for made_repeat_request in made_repeat_requests} == {
+        f"{arm} #{n}" for arm in "ab" for n in (1, 2, 3)
+    }
+    assert {
+        (made_repeat_request.round_seed, made_repeat_request.stop_when_done)
+        for made_repeat_request in made_repeat_requests
+    } == {(7, True)}
     unnamed = repeat_requests([replace(arms[0], name=None)], 2, seed=7)
     program = Path(sys.executable).name
     assert [one.name for one in unnamed] == [f"Server, {program} #1", f"Server, {program} #2"]
@@ -81,8 +88,8 @@ def test_repeats_without_an_end_are_refused(workload: WorkloadSpec | None) -> No
 def test_repeat_batch_starts_servers_in_turn(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
     arms = [request_for(name=name, workload=LOAD) for name in ("a", "b")]
-    made = supervisor.launch_batch(repeat_requests(arms, 2, seed=3), one_after_the_other=True)
-    ended = [wait_for_state(store, run.id, *FINAL) for run in made]
+    launch_batch = supervisor.launch_batch(repeat_requests(arms, 2, seed=3), one_after_the_other=True)
+    ended = [wait_for_state(store, run.id, *FINAL) for run in launch_batch]
     assert [run.state for run in ended] == [RunState.FINISHED] * 4
     assert len({(run.pid, run.pid_birth_s) for run in ended}) == 4, "a server start each"
     (batch,) = {run.batch_id for run in ended}
@@ -98,8 +105,8 @@ def test_ended_run_is_repeated_unchanged(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
 ) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
-    given = request_for(name="mine", workload=LOAD, cwd=tmp_path, ready_timeout_s=77.0)
-    first = supervisor.launch(given)
+    request = request_for(name="mine", workload=LOAD, cwd=tmp_path, ready_timeout_s=77.0)
+    first = supervisor.launch(request)
     was = wait_for_state(store, first.id, *FINAL)
     more = supervisor.repeat(first.id, 2)
     assert [(run.name, run.round) for run in more] == [("mine #2", 2), ("mine #3", 3)]

@@ -16,8 +16,8 @@ from tests.launcher.servers import StuckStore
 
 
 def a_run(name: str = "r", **given: object) -> Run:
-    made = Run(id=name, name=name, color=0, machine_id="m", config=Config(), created_at=datetime.now(UTC))
-    return made.model_copy(update=given)
+    run = Run(id=name, name=name, color=0, machine_id="m", config=Config(), created_at=datetime.now(UTC))
+    return run.model_copy(update=given)
 
 
 def recorder_of(store: StuckStore, told: list[Batch]) -> StateLog:

@@ -42,21 +42,21 @@ def test_server_is_launched_ready_and_stopped(supervisor: Supervisor, store: Dic
     assert marked(run.id) == []
     expected = [RunState.QUEUED, RunState.STARTING, RunState.READY, RunState.STOPPING, RunState.FINISHED]
     assert store.states(run.id) == expected
-    told = [event.data["state"] for event in store.events if event.kind == "state" and event.run_id == run.id]
-    assert list(dict.fromkeys(told)) == [state.value for state in expected]
+    states = [event.data["state"] for event in store.events if event.kind == "state" and event.run_id == run.id]
+    assert list(dict.fromkeys(states)) == [state.value for state in expected]
 
 
 def test_open_file_limits_of_server_and_load(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = resource.getrlimit(resource.RLIMIT_NOFILE)
-    monkeypatch.setattr(open_files, "LIMIT_AT_START", ours[0] - 1)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(open_files, "LIMIT_AT_START", limits[0] - 1)
     supervisor = make_supervisor(prepare_workload=workload(600))
     run = supervisor.launch(request_for(workload=LOAD))
     ready = wait_for_state(store, run.id, RunState.RUNNING)
-    assert psutil.Process(ready.pid).rlimit(psutil.RLIMIT_NOFILE) == (ours[0] - 1, ours[1])
+    assert psutil.Process(ready.pid).rlimit(psutil.RLIMIT_NOFILE) == (limits[0] - 1, limits[1])
     load = wait_for(lambda: server_process(Path(run.run_dir or "") / "workload"))
-    assert load.rlimit(psutil.RLIMIT_NOFILE) == ours
+    assert load.rlimit(psutil.RLIMIT_NOFILE) == limits
 
 
 def test_immediate_exit_has_code_and_log_tail(supervisor: Supervisor, store: DictStore) -> None:

@@ -144,5 +144,5 @@ def test_reading_needs_no_heavy_library() -> None:
         "import sys; from commands.explain import explain; explain('vllm serve m');"
         "print([m for m in ('streamlit', 'duckdb', 'pandas', 'plotly') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"

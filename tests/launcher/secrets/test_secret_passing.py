@@ -25,8 +25,8 @@ def test_secret_reaches_the_server_and_no_storage(supervisor: Supervisor, store:
     run = supervisor.launch(LaunchRequest(config))
     wait_for_state(store, run.id, *FINAL)
     assert (tmp_path / "runs" / run.id / "server.log").read_text() == "13 14 False\n"
-    kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
-    assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
+    text = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "s3cr3t" not in text + repr(store.saved) + repr(store.events)
     assert run.config.argv[-1] == "<secret>" and run.config.env == {"HF_TOKEN": "<secret>"}
 
 
@@ -59,8 +59,8 @@ def test_server_gets_secrets_pitwall_keeps_none(supervisor: Supervisor, store: D
     wait_for_state(store, run.id, *FINAL)
     printed = (tmp_path / "runs" / run.id / "server.log").read_text().strip()
     assert printed == ascii([*words, env["DB"]])[::-1]
-    kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
-    assert "s3cr3t" not in kept + repr(store.saved) + repr(store.events)
+    text = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "s3cr3t" not in text + repr(store.saved) + repr(store.events)
     masked = ("--api-key", "<secret>", "<secret>", "--db", "https://u:<secret>@h/x", "--h", "Bearer <secret>")
     assert run.config.argv[3:] == masked and run.config.env == {"DB": "postgres://u:<secret>@h"}
 

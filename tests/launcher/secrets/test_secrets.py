@@ -91,12 +91,12 @@ def test_text_is_masked_by_value_name_and_shape() -> None:
 def test_secrets_masked_in_commands_urls_json() -> None:
     assert mask_text(f"argv: serve m --api-key {SECRET} --port 1") == f"argv: serve m --api-key {MASK} --port 1"
     assert mask_text(f"GET https://user:{SECRET}@host/x") == f"GET https://user:{MASK}@host/x"
-    stated = {"api_key": [SECRET], "hf_token": None, "args": [f"X-API-Key: {SECRET}"], "eos_token": "</s>", "port": 1}
-    assert mask_json(stated) == stated | {"api_key": [MASK], "args": [f"X-API-Key: {MASK}"]}
+    fields = {"api_key": [SECRET], "hf_token": None, "args": [f"X-API-Key: {SECRET}"], "eos_token": "</s>", "port": 1}
+    assert mask_json(fields) == fields | {"api_key": [MASK], "args": [f"X-API-Key: {MASK}"]}
 
 
-def completed(argv: list[str], given: dict[str, str]) -> list[str]:
-    hidden = hide_secrets(argv, {}, given, {})
+def completed(argv: list[str], texts: dict[str, str]) -> list[str]:
+    hidden = hide_secrets(argv, {}, texts, {})
     return complete_argv(hidden.argv, hidden.secrets)
 
 
@@ -104,8 +104,8 @@ def test_only_the_shim_completes_hidden_secrets() -> None:
     argv = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=$MINE", "--hf-token", "${NONE:-spare}"]
     hidden = hide_secrets(argv, {}, {"MINE": "mine"}, {})
     assert not any(word in " ".join(hidden.argv) for word in ("literal", "mine", "spare"))
-    whole = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=mine", "--hf-token", "spare"]
-    assert complete_argv(hidden.argv, hidden.secrets) == whole
+    texts = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=mine", "--hf-token", "spare"]
+    assert complete_argv(hidden.argv, hidden.secrets) == texts
     assert completed(["vllm", "--api-key", MASK], {"--api-key": "given"}) == ["vllm", "--api-key", "given"]
 
 

@@ -1,4 +1,4 @@
-"""What several ask of a run that has ended at the same moment is computed once, and anew once more of it is stored."""
+"""Concurrent requests for an ended run are computed once, and again when more of it is stored."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Slow:
 
     def __call__(self, store: object, runs: Sequence[Run]) -> dict[str, int]:
         self.times.update(run.id for run in runs)
-        told = {run.id: self.times[run.id] for run in runs}
+        times_by_id = {run.id: self.times[run.id] for run in runs}
         self.begun.release()
         assert self.may_end.wait(PATIENCE_S)
-        return told
+        return times_by_id
 
 
 class Asking:
@@ -45,9 +45,9 @@ class Asking:
         claims = kept._claim
 
         def noted(runs: Sequence[Run]) -> Any:
-            told = claims(runs)
+            actual_claims = claims(runs)
             self._claimed.release()
-            return told
+            return actual_claims
 
         kept._claim = noted  # type: ignore[method-assign]
 
@@ -59,9 +59,9 @@ class Asking:
 
 def test_run_is_computed_once_for_all_waiters() -> None:
     slow = Slow()
-    kept = RunCache(slow, 10)
+    run_cache = RunCache(slow, 10)
     with ThreadPoolExecutor(3) as pool:
-        asking = Asking(pool, kept)
+        asking = Asking(pool, run_cache)
         told = [asking.ask(R1, R2), asking.ask(R2, R3), asking.ask(R1, R2, R3)]
         slow.may_end.set()
         assert [one.result(PATIENCE_S) for one in told] == [
@@ -70,21 +70,21 @@ def test_run_is_computed_once_for_all_waiters() -> None:
             dict.fromkeys(("r1", "r2", "r3"), 1),
         ]
     assert slow.times == {"r1": 1, "r2": 1, "r3": 1}
-    assert kept._computing == {}
+    assert run_cache._computing == {}
 
 
 def test_later_request_recomputes_after_new_rows() -> None:
     slow = Slow()
-    kept = RunCache(slow, 10)
+    run_cache = RunCache(slow, 10)
     with ThreadPoolExecutor(2) as pool:
-        asking = Asking(pool, kept)
+        asking = Asking(pool, run_cache)
         before = asking.ask(R1)
         assert slow.begun.acquire(timeout=PATIENCE_S)
-        kept.invalidate(["r1"])
+        run_cache.invalidate(["r1"])
         after = asking.ask(R1)
         slow.may_end.set()
         assert (before.result(PATIENCE_S), after.result(PATIENCE_S)) == ({"r1": 1}, {"r1": 2})
-    assert kept.get(None, [R1]) == {"r1": 2}  # type: ignore[arg-type]
+    assert run_cache.get(None, [R1]) == {"r1": 2}  # type: ignore[arg-type]
 
 
 def test_error_reaches_waiters_and_next_retries() -> None:
@@ -96,13 +96,13 @@ def test_error_reaches_waiters_and_next_retries() -> None:
             raise OSError("the disk is gone")
         return {run.id: 7 for run in runs}
 
-    kept = RunCache(make, 10)
+    run_cache = RunCache(make, 10)
     with ThreadPoolExecutor(2) as pool:
-        asking = Asking(pool, kept)
+        asking = Asking(pool, run_cache)
         told = [asking.ask(R1), asking.ask(R1)]
         may_fail.set()
         for one in told:
             with pytest.raises(OSError, match="the disk is gone"):
                 one.result(PATIENCE_S)
     fails[0] = False
-    assert kept.get(None, [R1]) == {"r1": 7}  # type: ignore[arg-type]
+    assert run_cache.get(None, [R1]) == {"r1": 7}  # type: ignore[arg-type]

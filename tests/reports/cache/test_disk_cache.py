@@ -1,4 +1,4 @@
-"""What is known of a run that has ended outlives Pitwall on the disk, and never what has become of the run since."""
+"""Results of an ended run outlive Pitwall on the disk, and are never returned once the run has changed."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def counters(run_id: str, second: int) -> CounterSample:
 
 def served(store: Store, run_id: str, seconds: int) -> Run:
     """A run that has ended, with a reset of its counters where it is long enough, host, GPU and a request."""
-    told = {"created_at": T0, "ready_at": T0, "ended_at": T0 + timedelta(seconds=seconds)}
+    fields = {"created_at": T0, "ready_at": T0, "ended_at": T0 + timedelta(seconds=seconds)}
     run = Run(
-        id=run_id, name=run_id, color=0, config=Config(engine="vllm"), machine_id="m", state=RunState.FINISHED, **told
+        id=run_id, name=run_id, color=0, config=Config(engine="vllm"), machine_id="m", state=RunState.FINISHED, **fields
     )
     store.save_run(run)
     at = T0 + timedelta(seconds=1)
@@ -105,11 +105,11 @@ class Computing:
         self.computed: list[str] = []
         make = kept._compute
 
-        def counted(store: Store, runs: list[Run]) -> object:
+        def counting_make(store: Store, runs: list[Run]) -> object:
             self.computed += [run.id for run in runs]
             return make(store, runs)
 
-        monkeypatch.setattr(kept, "_compute", counted)
+        monkeypatch.setattr(kept, "_compute", counting_make)
 
 
 Opened = Callable[[ReportFiles], RunCache[object]]
@@ -129,14 +129,14 @@ def test_kept_report_and_drawing_equal_fresh(store: Store, files: ReportFiles, r
     assert list(ReportCache(files).get(store, runs).values()) == report_on(store, runs)
     assert list(EvidenceCache(files).get(store, runs).values()) == evidence_of(store, runs)
     fresh = compute_charts(store, runs)
-    for run_id, drawn in FinishedCharts(files).get(store, runs).items():
-        _expect_same(drawn, fresh[run_id])
+    for run_id, value in FinishedCharts(files).get(store, runs).items():
+        _expect_same(value, fresh[run_id])
 
 
-def _expect_same(one: ChartData, other: ChartData) -> None:
-    assert replace(one, series={}) == replace(other, series={})
-    assert list(one.series) == list(other.series)
-    for name, series in one.series.items():
+def _expect_same(chart_data: ChartData, other: ChartData) -> None:
+    assert replace(chart_data, series={}) == replace(other, series={})
+    assert list(chart_data.series) == list(other.series)
+    for name, series in chart_data.series.items():
         assert _columns(series) == _columns(other.series[name])
 
 
@@ -245,9 +245,9 @@ def test_other_formulas_have_it_computed_again(
 ) -> None:
     ReportCache(files).get(store, runs)
     monkeypatch.setattr("reports.cache.run_cache.REPORTS", replace(REPORTS, version=lambda: "others"))
-    kept = ReportCache(files)
-    counting = Computing(monkeypatch, kept)  # type: ignore[arg-type]
-    kept.get(store, runs)
+    report_cache = ReportCache(files)
+    counting = Computing(monkeypatch, report_cache)  # type: ignore[arg-type]
+    report_cache.get(store, runs)
     assert counting.computed == ["r1", "r2", "r3"]
 
 
@@ -258,9 +258,9 @@ def test_changed_definition_recomputes_evidence(
     first, *others = all_definitions()
     monkeypatch.setattr("reports.source_hash.all_definitions", lambda: (first._replace(formula="another"), *others))
     source_hash.cache_clear()
-    kept = EvidenceCache(files)
-    counting = Computing(monkeypatch, kept)  # type: ignore[arg-type]
-    kept.get(store, runs)
+    evidence_cache = EvidenceCache(files)
+    counting = Computing(monkeypatch, evidence_cache)  # type: ignore[arg-type]
+    evidence_cache.get(store, runs)
     source_hash.cache_clear()
     assert counting.computed == ["r1", "r2", "r3"]
 

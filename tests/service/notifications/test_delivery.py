@@ -1,4 +1,4 @@
-"""What a receiver gets, and what is said of one that fails, hangs or redirects; the receivers are real servers."""
+"""Deliveries to a receiver, and the report on one that fails, hangs or redirects; the receivers are real servers."""
 
 from __future__ import annotations
 

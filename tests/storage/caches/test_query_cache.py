@@ -1,4 +1,4 @@
-"""What several ask at the same moment is computed once, and anew when a row has changed."""
+"""Concurrent queries are computed once, and again when a row has changed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_result_is_found_by_the_object_that_it_was_derived_from() -> None:
 
 
 def test_concurrent_queries_share_one_answer() -> None:
-    answers, asked, may_end = QueryCache(lambda: 1), threading.Semaphore(0), threading.Event()
+    answers, semaphore, may_end = QueryCache(lambda: 1), threading.Semaphore(0), threading.Event()
     times = Counted()
 
     def compute() -> int:
@@ -61,13 +61,13 @@ def test_concurrent_queries_share_one_answer() -> None:
         return times()
 
     def ask() -> int:
-        asked.release()
+        semaphore.release()
         return answers.get("q", compute)
 
     with ThreadPoolExecutor(50) as pool:
         told = [pool.submit(ask) for _ in range(50)]
         for _ in told:
-            assert asked.acquire(timeout=60)
+            assert semaphore.acquire(timeout=60)
         may_end.set()
         assert {one.result(60) for one in told} == {1}
     assert times.times == 1
@@ -83,16 +83,16 @@ def test_other_query_or_version_is_computed_anew() -> None:
 
 def test_query_after_change_gets_no_older_answer() -> None:
     version, answers = [1], QueryCache(lambda: version[0])
-    begun, may_end = threading.Event(), threading.Event()
+    event, may_end = threading.Event(), threading.Event()
 
     def old() -> str:
-        begun.set()
+        event.set()
         assert may_end.wait(60)
         return "old"
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(lambda: answers.get("q", old))
-        assert begun.wait(60)
+        assert event.wait(60)
         version[0] = 2
         assert answers.get("q", lambda: "new") == "new"
         may_end.set()
@@ -166,10 +166,10 @@ def test_what_is_shared_is_asked_of_no_sample(store: Store) -> None:
     store.label_machine("m", "gpu-box")
     store.notes.change(["r1"], "operator", lambda note: note.model_copy(update={"text": "said"}))
     spy = Spy(store)
-    wanted = RunFilter(words=("first",), machines=("m",), tags=("t",), fields=(("k", ("2",)),), order_by="stream")
+    run_filter = RunFilter(words=("first",), machines=("m",), tags=("t",), fields=(("k", ("2",)),), order_by="stream")
     run_choices(spy)
-    find_runs(spy, wanted, 10)
-    count_runs(spy, wanted)
+    find_runs(spy, run_filter, 10)
+    count_runs(spy, run_filter)
     machines(spy)
     notes(spy, ["r1"])
     assert {"runs", "run_notes", "machine_labels"} <= spy.tables, "it sees what is asked at all"

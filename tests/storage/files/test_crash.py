@@ -86,13 +86,13 @@ def kill_and_check(settings: Settings, kills: int) -> int:
             ).to_pylist()
             position = store.tail_position("all", "/log")
             with published_query(settings.published_path) as query:
-                seen = query("SELECT count(*) AS n FROM events")["n"].to_pylist()
+                rows = query("SELECT count(*) AS n FROM events")["n"].to_pylist()
         finally:
             store.close()
         assert row["rows"] == row["texts"] == 5 * row["batches"], f"doubled or torn: {row}"
         assert row["batches"] == row["upto"], f"a hole: {row}"
         assert row["upto"] > acknowledged, f"acknowledged {acknowledged}, found {row}"
-        assert seen == [row["rows"]], "what is published is what is stored"
+        assert rows == [row["rows"]], "what is published is what is stored"
         assert position is not None
         assert position.offset == row["upto"] - 1, "the position travels with its samples"
         stored = row["upto"]
@@ -168,13 +168,13 @@ def test_closing_on_full_disk_lists_unstored_rows(small_disk: Path) -> None:
 
 def test_run_outcomes_are_stored_before_bulk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fake stands in for a disk that stays full while a whole queue fills."""
-    whole, room = store._database.transaction, threading.Event()
+    transaction, room = store._database.transaction, threading.Event()
 
     @contextmanager
     def full(is_sampling: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         if not room.is_set():
             raise duckdb.OperationalError("pretended: no space left")
-        with whole(is_sampling) as cursor:
+        with transaction(is_sampling) as cursor:
             yield cursor
 
     monkeypatch.setattr("storage.writer.RETRY_S", 0.01)
@@ -208,11 +208,11 @@ def test_run_outcomes_are_stored_before_bulk(store: Store, monkeypatch: pytest.M
 @pytest.mark.parametrize("reaches_the_disk", [True, False])
 def test_unclear_commit_is_stored_once(store: Store, monkeypatch: pytest.MonkeyPatch, reaches_the_disk: bool) -> None:
     """A fake stands in for a fatal error in the middle of a commit, which cannot be had on demand."""
-    whole, failures = store._database.transaction, [duckdb.FatalException("pretended: the database was given up")]
+    transaction, failures = store._database.transaction, [duckdb.FatalException("pretended: the database was given up")]
 
     @contextmanager
     def interrupted(is_sampling: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        with whole(is_sampling) as cursor:
+        with transaction(is_sampling) as cursor:
             yield cursor
             if failures and not reaches_the_disk:
                 raise failures.pop()

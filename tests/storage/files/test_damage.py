@@ -76,8 +76,12 @@ def test_lost_file_costs_own_rows_and_is_named(sealed: Settings, damage: str) ->
     store = Store.open(sealed)
     try:
         assert counts(store) == {"r2": 20}
-        (lost,) = list(store.health().lost_files)
-        assert (lost.run_id, lost.table_name, lost.rows) == ("r1", "events", 20) and words in lost.reason
+        (lost_file,) = list(store.health().lost_files)
+        assert (lost_file.run_id, lost_file.table_name, lost_file.rows) == (
+            "r1",
+            "events",
+            20,
+        ) and words in lost_file.reason
         store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
         assert counts(store) == {"r1": 1, "r2": 20}, "it is written on"
     finally:
@@ -90,7 +94,7 @@ def test_file_lost_at_runtime_is_left_out(sealed: Settings) -> None:
         assert counts(store) == {"r1": 20, "r2": 20}
         file_of(sealed, "r2").unlink()
         assert counts(store) == {"r1": 20}
-        assert [one.run_id for one in list(store.health().lost_files)] == ["r2"]
+        assert [lost_file.run_id for lost_file in list(store.health().lost_files)] == ["r2"]
         store.publish()
     finally:
         store.close()
@@ -125,8 +129,10 @@ def test_deep_look_finds_damage_within_a_file(sealed: Settings) -> None:
     content[4:60] = os.urandom(56)
     path.write_bytes(content)
     Store.open(sealed).close()
-    found = repair_store(sealed, NOW)
-    assert [one.run_id for one in found.lost_files] == ["r1"] and found.set_aside is None
+    actual_repair_store = repair_store(sealed, NOW)
+    assert [lost_file.run_id for lost_file in actual_repair_store.lost_files] == [
+        "r1"
+    ] and actual_repair_store.set_aside is None
 
 
 @pytest.mark.parametrize("at", [40, 200])
@@ -138,7 +144,7 @@ def test_broken_file_is_left_out_after_a_query(sealed: Settings, at: int) -> Non
     store = Store.open(sealed)
     try:
         assert store.query("FROM events ORDER BY ALL").num_rows == 20, "those of the other run"
-        assert [one.run_id for one in store.health().lost_files] == ["r1"]
+        assert [lost_file.run_id for lost_file in store.health().lost_files] == ["r1"]
         store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
         assert counts(store) == {"r1": 1, "r2": 20}
     finally:
@@ -197,19 +203,19 @@ def test_wrong_content_is_found_by_checksum(sealed: Settings, monkeypatch: pytes
         monkeypatch.setattr("storage.files.checksums.BYTES_A_TURN", 1)
         store._sealer._checksums._next_round_s = 0.0
         assert [store._sealer.compare_checksums() for _ in range(3)] == [True, False, False], "one file at a time"
-        (lost,) = store.health().lost_files
-        assert lost.run_id == "r1" and lost.reason.startswith("the file is damaged: ")
+        (lost_file,) = store.health().lost_files
+        assert lost_file.run_id == "r1" and lost_file.reason.startswith("the file is damaged: ")
         assert counts(store) == {"r2": 20}
     finally:
         store.close()
 
 
 def test_copy_lost_during_fallback_is_no_copy(sealed: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    def counted(path: Path) -> int:
+    def count_rows(path: Path) -> int:
         path.unlink(missing_ok=True)
         return 7
 
-    monkeypatch.setattr(damage, "count_published", counted)
+    monkeypatch.setattr(damage, "count_published", count_rows)
     assert damage.repair_advice(sealed) == damage.NO_COPY
 
 
@@ -236,8 +242,8 @@ def left_by_a_kill(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "    store.write(Batch(rows)).result()\n"
         "store.publish()\nos._exit(9)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 9, done.stderr
+    process = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 9, process.stderr
     return folder
 
 
@@ -274,8 +280,8 @@ def test_repair_recovers_all_published_rows(
     assert "\n" not in str(refused.value)
     monkeypatch.setenv("PITWALL_DATA", str(killed.data_dir))
     assert main(["check", "--repair"]) == 0
-    said = capsys.readouterr().out
-    assert "The store was rebuilt from the published copy: 1,2" in said
+    out = capsys.readouterr().out
+    assert "The store was rebuilt from the published copy: 1,2" in out
     assert list((killed.data_dir / "set-aside").rglob("store.duckdb")), "nothing is deleted"
     store = Store.open(killed)
     assert counts(store) == {"r1": 1200}

@@ -55,10 +55,10 @@ def seed(store: Store, settings: Settings, run_id: str, **fields: Any) -> Run:
     folder = settings.runs_dir / run_id
     folder.mkdir(parents=True)
     (folder / "server.log").write_text("listening\n" * 100)
-    given: dict[str, Any] = {"state": RunState.FINISHED, "started_at": NOW, "ended_at": NOW} | fields
+    given_fields: dict[str, Any] = {"state": RunState.FINISHED, "started_at": NOW, "ended_at": NOW} | fields
     run = Run(
         id=run_id, name=f"name of {run_id}", color=0, config=Config(engine="vllm"), machine_id="m", created_at=NOW,
-        run_dir=str(folder), log_path=str(folder / "server.log"), **given,
+        run_dir=str(folder), log_path=str(folder / "server.log"), **given_fields,
     )  # fmt: skip
     store.save_run(run)
     events = (Event(run_id, NOW + timedelta(seconds=n), "state", f"{run_id} {n}") for n in range(EVENTS))
@@ -101,7 +101,7 @@ def test_deleted_run_is_hidden_and_restorable(store: Store, settings: Settings, 
 def test_a_day_later_it_is_gone_for_good(store: Store, settings: Settings, clock: Clock) -> None:
     for run_id in ("r1", "r2"):
         seed(store, settings, run_id)
-    others = rows_of(store, "r2")
+    rows = rows_of(store, "r2")
     store.seal()
     store.write(Batch((Event("r1", NOW, "state", "not sealed yet"),))).result()
     old = Share(id="s1", run_ids=("r1",), page="run", created_at=NOW, created_by="operator", expires_at=NOW)
@@ -109,7 +109,7 @@ def test_a_day_later_it_is_gone_for_good(store: Store, settings: Settings, clock
     store.bin.delete(["r1"], "operator")
     clock.now += DAY
     assert store.purge() == 1
-    assert rows_of(store, "r1") == {} and rows_of(store, "r2") == others
+    assert rows_of(store, "r1") == {} and rows_of(store, "r2") == rows
     assert not (settings.runs_dir / "r1").exists() and (settings.runs_dir / "r2" / "server.log").exists()
     assert store.shares() == [] and notes(store, ["r1"])["r1"].version == 0 and not store.bin.holds("r1")
     assert audited(store) == [("delete", "r1"), ("gone for good", "r1")], "what stays is the tombstone"
@@ -181,8 +181,8 @@ def test_what_is_referred_to_or_live_is_kept(store: Store, settings: Settings, c
     )
     store.save_share(share)
     adopt(store, "evidence", clock)
-    kept = store.bin.delete(["live", "studied", "evidence", "shared", "free", "never"], "operator")
-    assert kept == {
+    response = store.bin.delete(["live", "studied", "evidence", "shared", "free", "never"], "operator")
+    assert response == {
         "live": "it has not ended",
         "evidence": "the adopted point night shift refers to it",
         "studied": "the study Which k? refers to it",
@@ -231,11 +231,11 @@ def test_disk_use_is_folder_plus_file_share(store: Store, settings: Settings, mo
     for run_id in ("r1", "r2"):
         seed(store, settings, run_id)
     store.seal()
-    own = {path.parent.name for path in settings.parquet_dir.rglob("*.parquet")}
-    assert own == {"run_id=r1", "run_id=r2"}
+    names = {path.parent.name for path in settings.parquet_dir.rglob("*.parquet")}
+    assert names == {"run_id=r1", "run_id=r2"}
     sealed = sum(path.stat().st_size for path in settings.parquet_dir.rglob("run_id=r1/*.parquet"))
     assert disk_use(store, settings)["r1"] == 1000 + sealed
     store.merge()
     merged = sum(path.stat().st_size for path in settings.parquet_dir.rglob("merged/*.parquet"))
-    used = disk_use(store, settings)
-    assert used["r1"] + used["r2"] == pytest.approx(2000 + merged, abs=20), "shares are rounded"
+    used_disk_use = disk_use(store, settings)
+    assert used_disk_use["r1"] + used_disk_use["r2"] == pytest.approx(2000 + merged, abs=20), "shares are rounded"

@@ -71,14 +71,14 @@ def test_compare_gives_the_same_answers(stored_settings: Settings, old_store: St
     for expected in EXPECTED["compare"]:
         answer = compare(stored_settings, expected["runs"])
         assert [{name: arm[name] for name in ("name", "key", "runs")} for arm in answer["arms"]] == expected["arms"]
-        for pair, wanted in zip(answer["answers"], expected["answers"], strict=True):
+        for pair, expected_answer in zip(answer["answers"], expected["answers"], strict=True):
             # The row about answers is newer than that store.
             rows = [[row["code"], row["standing"]] for row in pair["guard"] if row["code"] != "quality"]
-            assert rows == wanted["guard"]
-            assert (pair["other"], pair["answer"]) == (wanted["other"], wanted["answer"])
-            assert pair["ratio"] == pytest.approx(wanted["ratio"])
-            assert pair["interval"] == pytest.approx(wanted["interval"])
-            assert pair["values"] == {side: pytest.approx(values) for side, values in wanted["values"].items()}
+            assert rows == expected_answer["guard"]
+            assert (pair["other"], pair["answer"]) == (expected_answer["other"], expected_answer["answer"])
+            assert pair["ratio"] == pytest.approx(expected_answer["ratio"])
+            assert pair["interval"] == pytest.approx(expected_answer["interval"])
+            assert pair["values"] == {side: pytest.approx(values) for side, values in expected_answer["values"].items()}
 
 
 def compare(settings: Settings, run_ids: Sequence[str]) -> dict[str, Any]:

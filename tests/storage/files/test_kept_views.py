@@ -15,23 +15,23 @@ from storage.store import Store
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def view_creations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A word for each time that all views are made."""
-    made: list[str] = []
+    texts: list[str] = []
     define = storage.catalog.define_views
-    monkeypatch.setattr(storage.catalog, "define_views", lambda *args: (made.append("made"), define(*args)))
-    return made
+    monkeypatch.setattr(storage.catalog, "define_views", lambda *args: (texts.append("made"), define(*args)))
+    return texts
 
 
 @pytest.fixture(autouse=True)
-def left(settings: Settings) -> None:
+def create_store(settings: Settings) -> None:
     """A store that was opened and left."""
     Store.open(settings).close()
 
 
-def test_they_stay_as_they_are(settings: Settings, made: list[str]) -> None:
+def test_they_stay_as_they_are(settings: Settings, view_creations: list[str]) -> None:
     Store.open(settings).close()
-    assert made == []
+    assert view_creations == []
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_they_stay_as_they_are(settings: Settings, made: list[str]) -> None:
     ],
 )
 @pytest.mark.wide
-def test_what_is_changed_is_made_anew(settings: Settings, made: list[str], change: str) -> None:
+def test_what_is_changed_is_made_anew(settings: Settings, view_creations: list[str], change: str) -> None:
     views = as_it_stands(settings)
     with duckdb.connect(str(settings.store_path)) as connection:
         connection.execute(change)
     Store.open(settings).close()
-    assert made == ["made"]
+    assert view_creations == ["made"]
     assert as_it_stands(settings) == views
 
 

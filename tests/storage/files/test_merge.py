@@ -117,8 +117,8 @@ def test_live_run_and_its_files_are_not_merged(opened: Store, settings: Settings
     opened._sealer.merge_due(beside_runs=False)
     assert not any("/merged/" in name for name in files(settings)), "a measurement may be going on"
     assert opened.merge() == 1
-    own = opened.query("SELECT run_id FROM raw.sealed_files WHERE merged_path IS NULL").to_pylist()
-    assert own == [{"run_id": "r3"}]
+    rows = opened.query("SELECT run_id FROM raw.sealed_files WHERE merged_path IS NULL").to_pylist()
+    assert rows == [{"run_id": "r3"}]
 
 
 def test_old_files_stay_an_hour_for_readers(opened: Store, settings: Settings) -> None:
@@ -199,12 +199,12 @@ def test_corrupt_file_costs_its_unreadable_runs(settings: Settings, monkeypatch:
     store = merged_noise(settings, monkeypatch)
     spoil(merged_file(settings))
     assert {one.run_id for one in store.look_for_lost_files(deeply=True)} == {"r0"}
-    left = store.query("SELECT DISTINCT run_id FROM events ORDER BY 1").to_pylist()
-    assert left == [{"run_id": f"r{number}"} for number in (1, 2, 3)]
+    rows = store.query("SELECT DISTINCT run_id FROM events ORDER BY 1").to_pylist()
+    assert rows == [{"run_id": f"r{number}"} for number in (1, 2, 3)]
     assert [one.run_id for one in store.look_for_lost_files()] == ["r0"], "a quick look takes nothing back"
     store.close()
     store = Store.open(settings)
-    assert [one.run_id for one in store.health().lost_files] == ["r0"]
+    assert [lost_file.run_id for lost_file in store.health().lost_files] == ["r0"]
     store.close()
 
 
@@ -214,11 +214,11 @@ def test_rows_of_other_runs_are_not_read(settings: Settings, monkeypatch: pytest
     path = merged_file(settings)
     spoil(path, of_row_group(path, 1))
     sql = "SELECT run_id, count(*) AS n FROM events_of($asked) GROUP BY run_id ORDER BY run_id"
-    asked = ["r0", "r3"]
-    found = store.query(sql, {"asked": asked}).to_pylist()
-    assert found == [{"run_id": run_id, "n": 2_048} for run_id in asked] and not store.health().lost_files
-    again = store.query(sql, {"asked": [*asked, *(f"of-nobody-{n}" for n in range(31))]}).to_pylist()
-    assert again == found and [one.run_id for one in store.health().lost_files] == ["r1"]
+    texts = ["r0", "r3"]
+    rows = store.query(sql, {"asked": texts}).to_pylist()
+    assert rows == [{"run_id": run_id, "n": 2_048} for run_id in texts] and not store.health().lost_files
+    again = store.query(sql, {"asked": [*texts, *(f"of-nobody-{n}" for n in range(31))]}).to_pylist()
+    assert again == rows and [lost_file.run_id for lost_file in store.health().lost_files] == ["r1"]
     store.close()
 
 
@@ -226,7 +226,7 @@ def test_unreadable_file_is_left_out_of_the_merge(opened: Store, settings: Setti
     spoil(settings.parquet_dir / "events/run_id=r2/1.parquet")
     with pytest.raises(duckdb.Error):
         opened.merge()
-    assert [one.run_id for one in opened.health().lost_files] == ["r2"]
+    assert [lost_file.run_id for lost_file in opened.health().lost_files] == ["r2"]
     assert opened.merge() == 1
     assert [row["run_id"] for row in rows(opened)] == ["r0", "r1", "r3", "r4", "r5"]
 

@@ -48,8 +48,8 @@ def test_older_schema_files_are_read_with_newer(settings: Settings, tmp_path: Pa
             "VALUES ('events/run_id=r1/2.parquet', 'events', 'r1', 1, 999)"
         )
         define_views(connection, settings.parquet_dir)
-        found = connection.execute("SELECT text, severity FROM events ORDER BY ALL").fetchall()
-    assert found == [("new", "low"), ("new", "low"), ("old", None)]
+        rows = connection.execute("SELECT text, severity FROM events ORDER BY ALL").fetchall()
+    assert rows == [("new", "low"), ("new", "low"), ("old", None)]
 
 
 def test_failed_migration_leaves_nothing(settings: Settings, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What others read: the published file, from another process and another folder."""
+"""The published file, read from another process and another folder."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_only_nonempty_tables_are_queried(settings: Settings, store: Store, tmp_
     store.save_run(make_run("r1", NOW))
     for number in range(2):
         store.write(events("r1", number, 1)).result()
-    left = Settings(data_dir=tmp_path / "left")
-    left.data_dir.mkdir()
+    left_settings = Settings(data_dir=tmp_path / "left")
+    left_settings.data_dir.mkdir()
     for path in settings.data_dir.glob("store.duckdb*"):  # as a kill -9 now would leave it
-        shutil.copy(path, left.data_dir)
-    assert left.store_path.with_name("store.duckdb.wal").stat().st_size
+        shutil.copy(path, left_settings.data_dir)
+    assert left_settings.store_path.with_name("store.duckdb.wal").stat().st_size
     store.close()
-    for place in (left, settings):
+    for place in (left_settings, settings):
         database = Database(place.store_path)
         with database.cursor() as cursor:
             tables = publish.filled_tables(cursor)
@@ -83,8 +83,8 @@ def test_published_file_has_views_and_comments(settings: Settings, store: Store)
     names = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY 1"
     macros = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal ORDER BY 1"
     for sql in (names, macros):
-        own = [tuple(row.values()) for row in store.query(sql).to_pylist()]
-        assert published(settings, sql) == own != []
+        values = [tuple(row.values()) for row in store.query(sql).to_pylist()]
+        assert published(settings, sql) == values != []
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_published_file_has_views_and_comments(settings: Settings, store: Store)
 )
 def test_personal_store_objects_stop_nothing(settings: Settings, made: str, stays: str) -> None:
     Store.open(settings).close()
-    with duckdb.connect(str(settings.store_path)) as other:
-        other.execute(made)
+    with duckdb.connect(str(settings.store_path)) as other_connection:
+        other_connection.execute(made)
     store = Store.open(settings)
     assert store.query(f"FROM {stays}") is not None
     store.close()
@@ -118,15 +118,15 @@ def test_unfinished_template_is_rewritten(settings: Settings, store: Store, monk
 
 def test_template_waits_during_table_listing(settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the lake's shipper does: what was attached meanwhile is written down only when that question has ended."""
-    connection, looked = store._database._connection, publish._sealed_state
+    connection, sealed_state = store._database._connection, publish._sealed_state
 
     def look_beside(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> publish.SealedState:
         if schema != "raw":
-            other = connection.cursor()
-            other.begin()
-            other.execute("FROM duckdb_columns()").fetchall()
-            threading.Timer(0.3, other.close).start()
-        return looked(cursor, schema)
+            other_cursor = connection.cursor()
+            other_cursor.begin()
+            other_cursor.execute("FROM duckdb_columns()").fetchall()
+            threading.Timer(0.3, other_cursor.close).start()
+        return sealed_state(cursor, schema)
 
     monkeypatch.setattr(publish, "_sealed_state", look_beside)
     monkeypatch.setattr(store._publisher, "_template_state", None)

@@ -28,10 +28,10 @@ def test_published_rows_stay_on_a_full_disk(small_disk: Path) -> None:
     store.publish()
     ballast = small_disk / "ballast"
     outcomes = set()
-    for left in LEFT_BYTES:
+    for left_byte in LEFT_BYTES:
         ballast.unlink(missing_ok=True)
         room = os.statvfs(small_disk)
-        ballast.write_bytes(bytes(room.f_bavail * room.f_frsize - left))
+        ballast.write_bytes(bytes(room.f_bavail * room.f_frsize - left_byte))
         try:
             store.publish()
             outcomes.add("published")
@@ -39,8 +39,8 @@ def test_published_rows_stay_on_a_full_disk(small_disk: Path) -> None:
             assert "No space left on device" in str(error)
             outcomes.add("refused")
         with published_query(settings.published_path) as query:
-            [held] = query("SELECT count(*) AS rows FROM events", {}).to_pylist()
-        assert held["rows"] == ROWS, f"with {left:,} bytes left"
+            [row] = query("SELECT count(*) AS rows FROM events", {}).to_pylist()
+        assert row["rows"] == ROWS, f"with {left_byte:,} bytes left"
     assert outcomes == {"published", "refused"}
     ballast.unlink()
     store.close()

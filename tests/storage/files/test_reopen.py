@@ -43,10 +43,10 @@ def batch(number: int) -> Batch:
     )
 
 
-def write(store: Store, done: threading.Event) -> int:
+def write(store: Store, event: threading.Event) -> int:
     """Batches, one after the other, until it is done; how many."""
     batches = 0
-    while not done.is_set():
+    while not event.is_set():
         store.write(batch(batches)).result(60)
         batches += 1
     return batches
@@ -62,9 +62,9 @@ def work(store: Store) -> None:
     store.save_run(RUN.model_copy(update={"note": "still here"}), timeout_s=60)
 
 
-def repeat(task: Callable[[Store], None], store: Store, done: threading.Event) -> int:
+def repeat(task: Callable[[Store], None], store: Store, event: threading.Event) -> int:
     times = 0
-    while not done.is_set():
+    while not event.is_set():
         task(store)
         times += 1
     return times
@@ -72,16 +72,16 @@ def repeat(task: Callable[[Store], None], store: Store, done: threading.Event) -
 
 @pytest.mark.wide
 def test_readers_and_writers_see_each_row_once(store: Store) -> None:
-    done = threading.Event()
+    event = threading.Event()
     with ThreadPoolExecutor(4) as pool:
-        others = [pool.submit(repeat, task, store, done) for task in (read, read, work)]
-        writing = pool.submit(write, store, done)
+        others = [pool.submit(repeat, task, store, event) for task in (read, read, work)]
+        writing = pool.submit(write, store, event)
         try:
             for _ in range(REOPENED):
-                done.wait(0.1)
+                event.wait(0.1)
                 store._database.reopen()
         finally:
-            done.set()
+            event.set()
         assert all(one.result(60) for one in others)
         batches = writing.result(60)
     [row] = store.query("SELECT count(*) AS n, count(DISTINCT mono_s) AS different FROM counter_samples").to_pylist()

@@ -1,4 +1,4 @@
-"""What is sealed, beside publishing and reading: no row is missing or doubled, from another process and folder too."""
+"""Sealing beside publishing and reading: no row is missing or doubled, from another process and folder too."""
 
 from __future__ import annotations
 

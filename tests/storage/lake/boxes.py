@@ -82,10 +82,10 @@ class Box:
 
 def samples(run_id: str, speed: float, seconds: int) -> list[Sample]:
     """One second's counters, GPU and a request, for so many seconds."""
-    found: list[Sample] = [Event(run_id, NOW, "state", "finished", data={"state": "finished"})]
+    samples: list[Sample] = [Event(run_id, NOW, "state", "finished", data={"state": "finished"})]
     for second in range(seconds):
         ts, n = NOW + timedelta(seconds=second), float(second)
-        found.append(
+        samples.append(
             CounterSample(
                 run_id, ts, n, "vllm.counter", 0, generation_tokens_total=speed * n / 3, first_tokens_total=1.0,
                 inter_token_count_total=speed * n / 3, drafts_total=speed * n / 7, draft_tokens_total=speed * n / 5,
@@ -93,14 +93,16 @@ def samples(run_id: str, speed: float, seconds: int) -> list[Sample]:
                 requests_running=1.0, requests_waiting=0.0,
             )
         )  # fmt: skip
-        found.append(GpuSample(run_id, ts, n, "m", 0, "GPU-1", "H200", power_w=300.0 + n / 3, memory_kind="dedicated"))
-        found.append(
+        samples.append(
+            GpuSample(run_id, ts, n, "m", 0, "GPU-1", "H200", power_w=300.0 + n / 3, memory_kind="dedicated")
+        )
+        samples.append(
             RequestRecord(
                 run_id, f"q{second}", "five-prompts", "measure", "chat", 0, 1, ts, ttft_ms=10.0 + n / 3,
                 decode_ms=900.0, total_ms=1000.0, completion_tokens=50, token_source="usage", prompt_hash=f"p{second}",
             )
         )  # fmt: skip
-    return found
+    return samples
 
 
 def lake_rows(config: LakeConfig) -> dict[tuple[str, str], int]:
@@ -127,10 +129,10 @@ def assert_whole(config: LakeConfig, *boxes: Box) -> None:
 def assert_no_orphan(config: LakeConfig) -> None:
     """Every object below the lake's data path is a file that its catalogue names, and the other way round."""
     with opened_lake(config, read_only=True) as connection:
-        there = connection.execute(f"SELECT file FROM glob('{config.data_path}**/*')").fetchall()
+        rows = connection.execute(f"SELECT file FROM glob('{config.data_path}**/*')").fetchall()
         tables = connection.execute("SELECT table_name FROM ducklake_table_info('lake')").fetchall()
-        named = [
+        named_rows = [
             connection.execute(f"SELECT data_file FROM ducklake_list_files('lake', '{table}')").fetchall()
             for (table,) in tables
         ]
-    assert {path for (path,) in there} == {path for files in named for (path,) in files}
+    assert {path for (path,) in rows} == {path for files in named_rows for (path,) in files}

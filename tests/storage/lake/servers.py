@@ -65,10 +65,10 @@ class Postgres:
     """
 
     def __init__(self, folder: Path, certificate: Certificate | None = None) -> None:
-        found = shutil.which("postgres") or next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))), None)
-        if found is None:
+        paths = shutil.which("postgres") or next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))), None)
+        if paths is None:
             pytest.skip("PostgreSQL is not installed")
-        self._bin = Path(found).resolve().parent
+        self._bin = Path(paths).resolve().parent
         self._folder = folder
         self._as: dict[str, Any] = {"cwd": "/", "env": {"PATH": os.environ["PATH"], "HOME": str(folder)}}
         folder.mkdir(parents=True)
@@ -88,8 +88,8 @@ class Postgres:
         self._tls += ["-c", "ssl=on"] if certificate else []
         self.port = free_port()
         words = ["-D", str(folder / "data"), "-A", "scram-sha-256", "-U", "lake", "-N", "-E", "UTF8", "--locale=C"]
-        made = [str(self._bin / "initdb"), *words, "--pwfile", str(folder / "password")]
-        subprocess.run(made, check=True, capture_output=True, **self._as)
+        texts = [str(self._bin / "initdb"), *words, "--pwfile", str(folder / "password")]
+        subprocess.run(texts, check=True, capture_output=True, **self._as)
         self.start()
 
     def start(self) -> None:

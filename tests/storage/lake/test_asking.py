@@ -31,7 +31,7 @@ ROLE_WORD = "the-reader's pass word"
 
 
 @pytest.fixture
-def asked(boxes: Boxes, config: LakeConfig, postgres: Postgres) -> tuple[LakeSandbox, LakeConfig]:
+def lake_sandbox(boxes: Boxes, config: LakeConfig, postgres: Postgres) -> tuple[LakeSandbox, LakeConfig]:
     """Two boxes that have shipped; the first asks, with a role and a key that may only read."""
     one, two = boxes("one"), boxes("two")
     one.add_runs("a", 2)
@@ -58,8 +58,8 @@ def secrets_of(config: LakeConfig) -> list[str]:
     return [own, config.s3.key_id, config.s3.secret, ROLE_WORD, config.reader.key_id, config.reader.secret]
 
 
-def test_the_views_answer_about_all_boxes(asked: tuple[LakeSandbox, LakeConfig]) -> None:
-    sandbox, _ = asked
+def test_the_views_answer_about_all_boxes(lake_sandbox: tuple[LakeSandbox, LakeConfig]) -> None:
+    sandbox, _ = lake_sandbox
     rows = sandbox.ask("SELECT run_id, machine_id FROM runs ORDER BY run_id").table.to_pylist()
     assert rows == [
         {"run_id": "a000", "machine_id": "machine-of-one"},
@@ -106,8 +106,8 @@ def placed(sql: str, config: LakeConfig, port: int) -> str:
     return sql.format(data=config.data_path, port=port)
 
 
-def test_overreaching_query_is_refused_unrun(asked: tuple[LakeSandbox, LakeConfig]) -> None:
-    sandbox, config = asked
+def test_overreaching_query_is_refused_unrun(lake_sandbox: tuple[LakeSandbox, LakeConfig]) -> None:
+    sandbox, config = lake_sandbox
     for sql in REFUSED_BY_THE_CHECK:
         with pytest.raises(SqlRefusedError) as refusal:
             sandbox.ask(placed(sql, config, 9))
@@ -135,14 +135,14 @@ entry.main()
 """
 
 
-def behind_the_check(asked: tuple[LakeSandbox, LakeConfig], sql: str, *missing: str) -> str:
+def behind_the_check(lake_sandbox: tuple[LakeSandbox, LakeConfig], sql: str, *missing: str) -> str:
     """What becomes of a statement that got past the check, with other walls missing too."""
 
     def run(argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float) -> SandboxExit:
         return run_bounded([sys.executable, "-c", WITHOUT_THE_CHECK, *missing], cwd, environ, stdin, timeout_s)
 
     try:
-        return f"DONE {LakeSandbox(asked[0].settings, run).ask(sql).table.to_pylist()}"
+        return f"DONE {LakeSandbox(lake_sandbox[0].settings, run).ask(sql).table.to_pylist()}"
     except SqlRefusedError as refusal:
         return f"REFUSED {refusal}"
 
@@ -172,22 +172,22 @@ TO_A_STRANGER = [
 
 @pytest.mark.parametrize("missing", [("settings", "kernel"), ("settings", "network")], ids="+".join)
 def test_one_wall_of_the_network_is_enough(
-    asked: tuple[LakeSandbox, LakeConfig], stranger: socket.socket, missing: tuple[str, ...]
+    lake_sandbox: tuple[LakeSandbox, LakeConfig], stranger: socket.socket, missing: tuple[str, ...]
 ) -> None:
     """Without DuckDB's settings: once the network namespace alone, once Landlock's ports alone."""
     port = stranger.getsockname()[1]
-    assert behind_the_check(asked, "SELECT count(*) AS n FROM requests", *missing) == "DONE [{'n': 90}]"
+    assert behind_the_check(lake_sandbox, "SELECT count(*) AS n FROM requests", *missing) == "DONE [{'n': 90}]"
     for sql in TO_A_STRANGER:
-        assert behind_the_check(asked, placed(sql, asked[1], port), *missing).startswith("REFUSED"), sql
+        assert behind_the_check(lake_sandbox, placed(sql, lake_sandbox[1], port), *missing).startswith("REFUSED"), sql
     assert not was_reached(stranger)
 
 
 def test_without_any_wall_the_stranger_is_reached(
-    asked: tuple[LakeSandbox, LakeConfig], stranger: socket.socket
+    lake_sandbox: tuple[LakeSandbox, LakeConfig], stranger: socket.socket
 ) -> None:
     """That the attacks above are attacks."""
-    sql = placed(TO_A_STRANGER[1], asked[1], stranger.getsockname()[1])
-    behind_the_check(asked, sql, "settings", "kernel", "network")
+    sql = placed(TO_A_STRANGER[1], lake_sandbox[1], stranger.getsockname()[1])
+    behind_the_check(lake_sandbox, sql, "settings", "kernel", "network")
     assert was_reached(stranger)
 
 
@@ -206,14 +206,14 @@ WRITES = [
 ]  # fmt: skip
 
 
-def test_lake_query_writes_and_reads_nothing_else(asked: tuple[LakeSandbox, LakeConfig]) -> None:
+def test_lake_query_writes_and_reads_nothing_else(lake_sandbox: tuple[LakeSandbox, LakeConfig]) -> None:
     """DuckDB's settings, and behind them the rights of role and key."""
-    _, config = asked
+    _, config = lake_sandbox
     put_elsewhere(config)
     for sql in WRITES:
-        assert behind_the_check(asked, placed(sql, config, 9)).startswith("REFUSED"), sql
+        assert behind_the_check(lake_sandbox, placed(sql, config, 9)).startswith("REFUSED"), sql
     for sql in WRITES[:-1]:
-        assert behind_the_check(asked, placed(sql, config, 9), "settings").startswith("REFUSED"), sql
+        assert behind_the_check(lake_sandbox, placed(sql, config, 9), "settings").startswith("REFUSED"), sql
     with opened_lake(config, read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM lake.requests").fetchall() == [(90,)]
         assert connection.execute(f"FROM glob('{config.data_path}x*')").fetchall() == []
@@ -231,22 +231,24 @@ def put_elsewhere(config: LakeConfig) -> None:
         assert connection.execute("FROM glob('s3://elsewhere/*')").fetchall()
 
 
-def test_no_secret_is_in_an_answer_or_an_error(asked: tuple[LakeSandbox, LakeConfig]) -> None:
+def test_no_secret_is_in_an_answer_or_an_error(lake_sandbox: tuple[LakeSandbox, LakeConfig]) -> None:
     """Without the check, the only name left in what DuckDB tells about itself is the key's id."""
-    _, config = asked
+    _, config = lake_sandbox
     told = []
     for sql in ("FROM duckdb_databases()", "FROM duckdb_settings()", "FROM duckdb_views()", "EXPLAIN ANALYZE FROM runs",
                 "FROM pragma_database_list", "FROM __ducklake_metadata_lake.ducklake_metadata",
                 "FROM postgres_query('__ducklake_metadata_lake', 'SELECT no_such_column')"):  # fmt: skip
-        told.append(behind_the_check(asked, sql))
+        told.append(behind_the_check(lake_sandbox, sql))
     assert sum(text.startswith("DONE") for text in told) >= 5, told
-    known = behind_the_check(asked, "FROM duckdb_secrets()").replace(config.reader.key_id if config.reader else "", "")
-    for text in [*told, known]:
+    known_text = behind_the_check(lake_sandbox, "FROM duckdb_secrets()").replace(
+        config.reader.key_id if config.reader else "", ""
+    )
+    for text in [*told, known_text]:
         assert not [secret for secret in secrets_of(config) if secret in text]
 
 
-def test_absent_lake_is_reported_without_secret(asked: tuple[LakeSandbox, LakeConfig]) -> None:
-    sandbox, config = asked
+def test_absent_lake_is_reported_without_secret(lake_sandbox: tuple[LakeSandbox, LakeConfig]) -> None:
+    sandbox, config = lake_sandbox
     path = sandbox.settings.lake_path
     text = path.read_text()
     for wrong in (text.replace("port=", "port=1"), text.replace("pass word", "pass-word")):

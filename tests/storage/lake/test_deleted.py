@@ -26,18 +26,18 @@ def listed(other: Box) -> list[str]:
 
 
 def test_deleted_run_leaves_lists_of_all_boxes(boxes: Callable[[str], Box], monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = boxes("one"), boxes("other")
+    one, other_boxes = boxes("one"), boxes("other")
     one.add_runs("a", 2)
     one.ship()
-    assert listed(other) == ["a001", "a000"]
+    assert listed(other_boxes) == ["a001", "a000"]
     assert one.store.bin.delete(["a000"], "operator") == {}
     shipped(one)
-    assert listed(other) == ["a001"]
+    assert listed(other_boxes) == ["a001"]
     one.store.bin.restore(["a000"], "operator")
     shipped(one)
-    assert listed(other) == ["a001", "a000"]
+    assert listed(other_boxes) == ["a001", "a000"]
     one.store.bin.delete(["a000"], "operator")
     monkeypatch.setattr("storage.files.deletions.RESTORE_PERIOD", timedelta(0))
     assert one.store.purge() == 1
     shipped(one)  # for the first time since it was deleted: the box was away for a day
-    assert listed(other) == ["a001"]
+    assert listed(other_boxes) == ["a001"]

@@ -1,4 +1,4 @@
-"""What takes minutes: S3 away while Pitwall goes on, and three runs of a thousand."""
+"""Tests that take minutes: S3 away while Pitwall goes on, and three runs of a thousand."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def wait_for(holds: Callable[[], bool], shipping: LakeShipping) -> None:
 
 def test_three_runs_of_a_thousand_are_read_once(boxes: Boxes, s3: S3Server) -> None:
     """Equal to the digit; what was read is not asked for again, so it is there while the files are not."""
-    box, other = boxes("one"), boxes("other")
+    box, other_boxes = boxes("one"), boxes("other")
     for first in range(0, RUNS, 100):
         box.add_runs(f"r{first:05}-", min(100, RUNS - first), seconds=5)
     assert box.ship().records == RUNS
     ids = [run.id for run in find_runs(box.store, RunFilter(), RUNS)]
     picked = [ids[0], ids[len(ids) // 2], ids[-1]]
     expected = report_on(box.store, box.store.runs_of(picked))
-    with closing(Fleet(other.settings, other.store)) as fleet:
+    with closing(Fleet(other_boxes.settings, other_boxes.store)) as fleet:
         assert [run.id for run in find_runs(fleet, RunFilter(), RUNS)] == ids
         assert_equal(expected, report_on(fleet.queryable_for(picked), fleet.runs_of(picked)))
         s3.stop_hard()
@@ -95,17 +95,17 @@ def test_three_runs_of_a_thousand_are_read_once(boxes: Boxes, s3: S3Server) -> N
             s3.start()
 
 
-def assert_equal(expected: Sequence[RunReport], found: Sequence[RunReport]) -> None:
-    for here, there in zip(expected, found, strict=True):
-        assert here.windows and here.windows == there.windows
-        assert (here.summary, here.requests) == (there.summary, there.requests)
+def assert_equal(expected: Sequence[RunReport], run_reports: Sequence[RunReport]) -> None:
+    for here, run_report in zip(expected, run_reports, strict=True):
+        assert here.windows and here.windows == run_report.windows
+        assert (here.summary, here.requests) == (run_report.summary, run_report.requests)
 
 
 def test_a_run_that_got_new_parts_is_read_anew(boxes: Boxes) -> None:
-    box, other = boxes("one"), boxes("other")
+    box, other_boxes = boxes("one"), boxes("other")
     box.add_runs("a", 2)
     box.ship()
-    with closing(Fleet(other.settings, other.store)) as fleet:
+    with closing(Fleet(other_boxes.settings, other_boxes.store)) as fleet:
         copies = fleet.queryable_for(["a000", "a001"])
         counted = "SELECT count(*) AS n FROM gpu_samples WHERE run_id = 'a000'"
         before = copies.query(counted).to_pylist()[0]["n"]
@@ -162,16 +162,16 @@ def write_on(box: Box, goes_on: threading.Event, is_over: threading.Event) -> li
             has_ended = is_over.is_set()
             box.add_runs(f"{box.name}-{len(tries):04}-", 1, seconds=5)
             began_s = time.monotonic()
-            done = shipper.ship(connection)
-            tries.append(Try(began_s, time.monotonic(), done.parts, done.is_held))
-            after += has_ended and done.parts > 0
+            ship = shipper.ship(connection)
+            tries.append(Try(began_s, time.monotonic(), ship.parts, ship.is_held))
+            after += has_ended and ship.parts > 0
             if len(tries) >= LAPS:
                 goes_on.set()
                 time.sleep(PAUSE_S)
     return tries
 
 
-def tell(done: CompactionResult, began_s: float, ended_s: float, tries: Sequence[Sequence[Try]]) -> None:
+def tell(compaction: CompactionResult, began_s: float, ended_s: float, tries: Sequence[Sequence[Try]]) -> None:
     """Figures for benchmarks/README.md, shown by `pytest -s`."""
     beside = [one for own in tries for one in own if began_s < one.began_s < ended_s]
     kept_out = [
@@ -181,6 +181,7 @@ def tell(done: CompactionResult, began_s: float, ended_s: float, tries: Sequence
         for earlier, later in itertools.pairwise(commits)
     ]
     sys.stdout.write(
-        f"{done.files_before} files -> {done.files_after} in {ended_s - began_s:.1f} s; beside it {len(beside)} tries, "
-        f"{sum(one.parts > 0 for one in beside)} commits; {max(kept_out):.1f} s at most between a writer's commits\n"
+        f"{compaction.files_before} files -> {compaction.files_after} in {ended_s - began_s:.1f} s; "
+        f"beside it {len(beside)} tries, {sum(one.parts > 0 for one in beside)} commits; "
+        f"{max(kept_out):.1f} s at most between a writer's commits\n"
     )

@@ -22,7 +22,7 @@ def config(catalogue: str = BESIDE, endpoint: str = "s3.example.org", use_ssl: b
     return LakeConfig(catalogue=catalogue, data_path="s3://b/", s3=files)
 
 
-def written(settings: Settings, ca_file: str) -> None:
+def write_lake_file(settings: Settings, ca_file: str) -> None:
     text = f'catalogue = "{BESIDE}"\ndata_path = "s3://b/"\n[s3]\nendpoint = "s3"\nkey_id = "k"\nsecret = "s"\n'
     write_private(settings.lake_path, f'{text}ca_file = "{ca_file}"\n'.encode())
 
@@ -33,13 +33,13 @@ def test_relative_ca_file_is_beside_lake_toml(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "other.pem").touch()
     monkeypatch.chdir(tmp_path)
     settings = Settings(data_dir=Path("data"))
-    written(settings, "team.pem")
+    write_lake_file(settings, "team.pem")
     found = required_config(settings).s3
     assert found and found.ca_file == tmp_path / "data" / "team.pem"
-    written(settings, str(tmp_path / "other.pem"))
+    write_lake_file(settings, str(tmp_path / "other.pem"))
     found = required_config(settings).s3
     assert found and found.ca_file == tmp_path / "other.pem"
-    written(settings, "other.pem")
+    write_lake_file(settings, "other.pem")
     with pytest.raises(LakeError, match=r"s3\.ca_file is invalid"):
         required_config(settings)
 
@@ -47,8 +47,8 @@ def test_relative_ca_file_is_beside_lake_toml(tmp_path: Path, monkeypatch: pytes
 def test_config_given_to_a_process_stays_fixed(tmp_path: Path) -> None:
     (tmp_path / "team.pem").touch()
     files = S3(endpoint="s3", key_id="k", secret="s", ca_file=tmp_path / "team.pem")
-    given = LakeConfig(catalogue=BESIDE, data_path="s3://b/", s3=files)
-    assert LakeConfig.model_validate_json(given.model_dump_json()) == given
+    lake_config = LakeConfig(catalogue=BESIDE, data_path="s3://b/", s3=files)
+    assert LakeConfig.model_validate_json(lake_config.model_dump_json()) == lake_config
 
 
 @pytest.mark.parametrize("endpoint", ["s3.example.org", "10.0.0.7:9000", "s3:9000"])
@@ -74,11 +74,19 @@ def test_unencrypted_catalogue_is_reported() -> None:
 
 
 def test_refused_certificate_comes_with_advice() -> None:
-    told = refused_certificate(config(), S3_REFUSED)
-    assert told and "s3.example.org" in told and "ca_file" in told
+    actual_refused_certificate = refused_certificate(config(), S3_REFUSED)
+    assert (
+        actual_refused_certificate
+        and "s3.example.org" in actual_refused_certificate
+        and "ca_file" in actual_refused_certificate
+    )
     libpq = 'IO Error: Unable to connect: connection to server at "db" failed: SSL error: certificate verify failed'
-    told = refused_certificate(config("host=db dbname=lake"), libpq)
-    assert told and "catalogue db" in told and "sslrootcert" in told
+    actual_refused_certificate = refused_certificate(config("host=db dbname=lake"), libpq)
+    assert (
+        actual_refused_certificate
+        and "catalogue db" in actual_refused_certificate
+        and "sslrootcert" in actual_refused_certificate
+    )
     assert refused_certificate(config(), "IO Error: Connection refused") is None
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a lake: the newest versions of records, and samples of runs; the lake itself is a stand-in here."""
+"""Local copies from a lake: the newest versions of records, and samples of runs; the lake itself is a stand-in here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def definitions(tmp_path: Path) -> Iterator[pa.Table]:
     store.close()
 
 
-def named(records: LakeRecords | RunCopies) -> list[tuple[str, str]]:
+def ids_and_names(records: LakeRecords | RunCopies) -> list[tuple[str, str]]:
     rows = records.query("SELECT id, name FROM raw.runs ORDER BY 1").to_pylist()
     return [(row["id"], row["name"]) for row in rows]
 
@@ -57,17 +57,17 @@ def test_only_new_rows_of_newest_version_are_read(definitions: pa.Table) -> None
         lake.ship("runs", version, id="a", name=name)
     lake.ship("runs", 1, id="b", name="b")
     records.renew(lake)  # type: ignore[arg-type]
-    assert named(records) == [("a", "second"), ("b", "b")]
+    assert ids_and_names(records) == [("a", "second"), ("b", "b")]
     changes = records.changes
     records.renew(lake)  # type: ignore[arg-type]
     assert (lake.asked, records.changes) == ([("runs", 0)], changes)
     lake.ship("runs", 2, is_deleted=True, id="b", name=None)
     lake.ship("runs", 3, id="a", name="third")
     records.renew(lake)  # type: ignore[arg-type]
-    assert named(records) == [("a", "third")] and lake.asked[-1] == ("runs", 3)
+    assert ids_and_names(records) == [("a", "third")] and lake.asked[-1] == ("runs", 3)
     lake.ship("runs", 3, id="b", name="back")
     records.renew(lake)  # type: ignore[arg-type]
-    assert named(records) == [("a", "third"), ("b", "back")]
+    assert ids_and_names(records) == [("a", "third"), ("b", "back")]
 
 
 def test_late_machine_facts_replace_attached_ones(definitions: pa.Table) -> None:
@@ -86,7 +86,7 @@ GPUS = '[{"index": 0}]'
 def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told_late: bool) -> None:
     lake, records, copies = Versions(), LakeRecords(definitions), RunCopies(definitions)
     itself = {"reported_by": "m1", "owner": "its", "url": "https://m1.example", "gpus": GPUS, "cpu": None}
-    other = {
+    other_fields = {
         "reported_by": "m2",
         "owner": "other",
         "url": None,
@@ -94,13 +94,13 @@ def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told
         "gpus_reason": "no driver",
         "cpu": "a CPU",
     }
-    for version, told in enumerate((itself, other) if is_told_late else (other, itself), 1):
+    for version, told in enumerate((itself, other_fields) if is_told_late else (other_fields, itself), 1):
         lake.ship("machines", version, id="m1", host_name=told["owner"], seen_at=NOW, **told)
     records.renew(lake)  # type: ignore[arg-type]
-    own = LakeRecords(definitions)  # the store here launched there, and noted what it found
+    lake_records = LakeRecords(definitions)  # the store here launched there, and noted what it found
     lake.rows["machines"] = [lake.rows["machines"][is_told_late]]
-    own.renew(lake)  # type: ignore[arg-type]
-    copies.set_records([own.query, records.query])
+    lake_records.renew(lake)  # type: ignore[arg-type]
+    copies.set_records([lake_records.query, records.query])
     expected = {"host_name": "its", "url": "https://m1.example", "cpu": "a CPU", "gpus": GPUS, "gpus_reason": None}
     for where in (records, copies):
         assert where.query(f"SELECT {', '.join(expected)} FROM raw.machines").to_pylist() == [expected]
@@ -118,7 +118,7 @@ def test_own_record_beats_the_shared_copy(definitions: pa.Table) -> None:
     copies = RunCopies(definitions)
     for _ in range(2):
         copies.set_records([records.query for records in stores])
-        assert named(copies) == [("a", "own"), ("b", "theirs")]
+        assert ids_and_names(copies) == [("a", "own"), ("b", "theirs")]
 
 
 def events(copies: RunCopies) -> list[dict[str, Any]]:

@@ -57,9 +57,9 @@ def measured(boxes: Boxes) -> tuple[Box, list[Run]]:
 @pytest.fixture
 def fleet(boxes: Boxes, measured: tuple[Box, list[Run]]) -> Iterator[Fleet]:
     """Another box's view of all."""
-    other = boxes("other")
-    other.store.set_definitions(all_definitions())
-    with closing(Fleet(other.settings, other.store)) as opened:
+    other_boxes = boxes("other")
+    other_boxes.store.set_definitions(all_definitions())
+    with closing(Fleet(other_boxes.settings, other_boxes.store)) as opened:
         yield opened
 
 
@@ -69,13 +69,13 @@ def test_report_and_verdict_come_from_own_box(measured: tuple[Box, list[Run]], f
     away = fleet.runs_of(ids)
     copies = fleet.queryable_for(ids, with_earlier=True)
     assert [run.id for run in away] == ids
-    for here, there in zip(report_on(box.store, runs), report_on(copies, away), strict=True):
-        assert here.windows == there.windows
-        assert (here.summary, here.acceptance, here.requests) == (there.summary, there.acceptance, there.requests)
+    for report, there in zip(report_on(box.store, runs), report_on(copies, away), strict=True):
+        assert report.windows == there.windows
+        assert (report.summary, report.acceptance, report.requests) == (there.summary, there.acceptance, there.requests)
     assert facts_of(box.store, runs) == facts_of(copies, away)
-    own, of_lake = comparison_of(box.store, runs), comparison_of(copies, away)
-    assert own.answers, "there is a verdict to compare"
-    assert own == of_lake
+    comparison, of_lake = comparison_of(box.store, runs), comparison_of(copies, away)
+    assert comparison.answers, "there is a verdict to compare"
+    assert comparison == of_lake
 
 
 def test_local_and_remote_runs_are_compared(measured: tuple[Box, list[Run]], boxes: Boxes) -> None:
@@ -145,7 +145,7 @@ def test_remote_attachment_belongs_to_pitwall_box(boxes: Boxes) -> None:
         box.seal()
         box.ship()
     with closing(Fleet(one.settings, one.store)) as fleet:
-        assert [found.machine_id for found in fleet.runs_of(["b"])] == [machine.id]
+        assert [run.machine_id for run in fleet.runs_of(["b"])] == [machine.id]
 
 
 @pytest.fixture
@@ -189,8 +189,8 @@ def test_no_secret_is_told(
     monkeypatch.setenv("PITWALL_DATA", str(box.settings.data_dir))
     for words in (["lake", "status"], ["lake", "status", "--json"], ["lake", "check"], ["lake", "ship"]):
         assert main(words) == 0
-    told = capsys.readouterr()
-    assert "ATTACH 'ducklake:postgres:" in told.out
+    output = capsys.readouterr()
+    assert "ATTACH 'ducklake:postgres:" in output.out
     assert config.s3
     secrets = [config.s3.secret, config.s3.key_id, config.catalogue.partition("password=")[2]]
     wrong = config.model_copy(update={"catalogue": config.catalogue.replace("port=", "port=1")})
@@ -198,7 +198,7 @@ def test_no_secret_is_told(
         pass
     environment = json.dumps(dict(os.environ))
     for secret in secrets:
-        assert all(secret not in text for text in (told.out, told.err, str(refusal.value), environment))
+        assert all(secret not in text for text in (output.out, output.err, str(refusal.value), environment))
 
 
 def test_readable_lake_toml_is_refused(measured: tuple[Box, list[Run]]) -> None:

@@ -1,4 +1,4 @@
-"""What is sealed comes to the lake once: changed, deleted, restored elsewhere, by a bundle, part by part."""
+"""Sealed runs come to the lake once: changed, deleted, restored elsewhere, by a bundle, part by part."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ def test_changed_run_adds_version_newest_is_read(boxes: Boxes, config: LakeConfi
         box.store.save_run(run.model_copy(update={"note": note}))
         assert box.ship().records == 1
     with opened_lake(config, read_only=True) as connection:
-        told = connection.execute(
+        rows = connection.execute(
             "SELECT shipped_version, note FROM lake.run_versions WHERE id = 'a000' ORDER BY 1"
         ).fetchall()
-    assert told == [(1, None), (2, "first"), (3, "second"), (4, None)]
+    assert rows == [(1, None), (2, "first"), (3, "second"), (4, None)]
     assert check_lake(config) == []
 
 
@@ -113,13 +113,13 @@ def test_notes_ship_and_deleted_run_is_hidden(boxes: Boxes, config: LakeConfig) 
         ]
     with box.store._database.transaction() as cursor:
         cursor.execute("INSERT INTO raw.deleted_runs BY NAME SELECT id AS run_id FROM raw.runs WHERE id = 'a001'")
-        kept = cursor.execute("FROM raw.runs WHERE id = 'a001'").to_arrow_table()
+        table = cursor.execute("FROM raw.runs WHERE id = 'a001'").to_arrow_table()
         cursor.execute("DELETE FROM raw.runs WHERE id = 'a001'")
     assert box.ship().records == 1
     with opened_reader(config, definitions) as lake:
         assert lake.query("SELECT run_id FROM runs")["run_id"].to_pylist() == ["a000"]
     with box.store._database.transaction() as cursor:  # it is taken back
-        cursor.register("kept", kept)
+        cursor.register("kept", table)
         cursor.execute("DELETE FROM raw.deleted_runs; INSERT INTO raw.runs BY NAME FROM kept")
         cursor.unregister("kept")
     assert box.ship().records == 1
@@ -149,15 +149,15 @@ def test_restored_store_ships_under_its_own_id(boxes: Boxes, config: LakeConfig,
 
 
 def test_bundled_runs_ship_only_from_their_owner(boxes: Boxes, config: LakeConfig, tmp_path: Path) -> None:
-    owner, other = boxes("owner"), boxes("other")
+    owner, other_boxes = boxes("owner"), boxes("other")
     owner.add_runs("a", 1)
     bundle = tmp_path / "a.pitwall.zip"
     export_runs(owner.store.query, ["a000"], bundle, NOW, lambda text: text)
-    import_bundle(other.store, other.settings, bundle)
-    other.store.publish()
-    assert (other.ship().parts, lake_rows(config)) == (0, {})
+    import_bundle(other_boxes.store, other_boxes.settings, bundle)
+    other_boxes.store.publish()
+    assert (other_boxes.ship().parts, lake_rows(config)) == (0, {})
     owner.ship()
-    other.ship()
+    other_boxes.ship()
     assert_whole(config, owner)
 
 

@@ -103,10 +103,10 @@ def test_two_shippers_of_one_id_take_turns(boxes: Boxes, config: LakeConfig) -> 
         assert was_had
         assert not box.ship().is_held
     context = multiprocessing.get_context("spawn")
-    both = [context.Process(target=_ship_published, args=(str(box.settings.data_dir),)) for _ in range(2)]
-    for process in both:
+    processes = [context.Process(target=_ship_published, args=(str(box.settings.data_dir),)) for _ in range(2)]
+    for process in processes:
         process.start()
-    for process in both:
+    for process in processes:
         process.join()
     box.ship()
     assert_whole(config, box)
@@ -128,8 +128,8 @@ def test_second_commit_of_a_part_is_refused(boxes: Boxes, config: LakeConfig) ->
 
     def commit_between(*given: object) -> None:
         looked_up(*given)  # type: ignore[arg-type]
-        with opened_lake(config) as other:
-            box.shipper()._commit(other, late._read_ledger(other))
+        with opened_lake(config) as other_opened_lake:
+            box.shipper()._commit(other_opened_lake, late._read_ledger(other_opened_lake))
 
     late._look_up = commit_between  # type: ignore[method-assign]
     with opened_lake(config) as connection, pytest.raises(LakeError, match="pitwall_parts"):

@@ -71,8 +71,8 @@ def config(postgres: Postgres, s3: S3Server, authority: Authority, tmp_path: Pat
     name = f"lake_{tmp_path.name}"
     postgres.run(f"CREATE DATABASE {name}")
     key_id, secret = KEYS["rw"]
-    own = Path(shutil.copy(authority.ca, tmp_path / "s3.pem"))  # whoever may read the catalogue's reads not this one
-    files = S3(endpoint=f"{CERTIFIED}:{s3.port}", key_id=key_id, secret=secret, ca_file=own)
+    path = Path(shutil.copy(authority.ca, tmp_path / "s3.pem"))  # whoever may read the catalogue's reads not this one
+    files = S3(endpoint=f"{CERTIFIED}:{s3.port}", key_id=key_id, secret=secret, ca_file=path)
     return LakeConfig(catalogue=checked(postgres, authority, name), data_path=f"s3://pitwall/{name}/", s3=files)
 
 

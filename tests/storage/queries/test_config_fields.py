@@ -37,14 +37,16 @@ SAMPLES: dict[str, Any] = {
 }
 
 
-def stated() -> dict[str, Config]:
+def configs_by_field() -> dict[str, Config]:
     """By the name of each field, and of each of speculation, a configuration that states it and nothing else."""
     of_drafts = {f"speculative.{name}": field.annotation for name, field in Speculation.model_fields.items()}
     fields = {name: field.annotation for name, field in Config.model_fields.items() if name != "speculative"}
-    return {path: Config.model_validate(_stated(path, str(what))) for path, what in (fields | of_drafts).items()}
+    return {
+        path: Config.model_validate(_fields_stating(path, str(field))) for path, field in (fields | of_drafts).items()
+    }
 
 
-def _stated(path: str, annotation: str) -> dict[str, Any]:
+def _fields_stating(path: str, annotation: str) -> dict[str, Any]:
     outer, _, inner = path.partition(".")
     value = next(sample for kind, sample in SAMPLES.items() if kind in annotation)
     return {outer: {inner: value} if inner else value}
@@ -62,14 +64,14 @@ def run_of(run_id: str, config: Config) -> Run:
     return Run(id=run_id, name="", color=0, state=RunState.FINISHED, machine_id="m1", config=config, **times)
 
 
-@pytest.mark.parametrize("path", [*list(stated())[:4], *wide_params(*list(stated())[4:])])
+@pytest.mark.parametrize("path", [*list(configs_by_field())[:4], *wide_params(*list(configs_by_field())[4:])])
 def test_stated_config_is_a_field_or_has_a_reason(store: Store, path: str) -> None:
     command: dict[str, Any] = {"argv": ("a",)} if path != "argv" else {}  # known, so that nothing else is unknown
     bare = {"speculative": Speculation()} if path.startswith("speculative.") else {}
-    for run_id, config in (("bare", Config().model_copy(update=bare)), ("stated", stated()[path])):
+    for run_id, config in (("bare", Config().model_copy(update=bare)), ("stated", configs_by_field()[path])):
         store.save_run(run_of(run_id, config.model_copy(update=command)))
-    told = {name: field_values(store, ["bare", "stated"], name) for name in FIELDS}
-    differ = {name for name, one in told.items() if one["bare"] != one["stated"]}
+    field_values_by_name = {name: field_values(store, ["bare", "stated"], name) for name in FIELDS}
+    differ = {name for name, value in field_values_by_name.items() if value["bare"] != value["stated"]}
     if path == "argv":
         assert differ == {"method", "k"}, "that a command is known, not what it is"
     else:
@@ -77,16 +79,16 @@ def test_stated_config_is_a_field_or_has_a_reason(store: Store, path: str) -> No
 
 
 def test_each_reason_is_of_a_field_that_there_is() -> None:
-    assert NO_FIELD.keys() <= stated().keys() and all(NO_FIELD.values())
+    assert NO_FIELD.keys() <= configs_by_field().keys() and all(NO_FIELD.values())
 
 
 def test_what_is_not_stated_is_not_off(store: Store) -> None:
     for run_id, is_on in (("none", None), ("off", False), ("on", True)):
         store.save_run(run_of(run_id, Config(enforce_eager=is_on, env={"B": "2", "A": "<secret>"} if is_on else {})))
-    asked = ["none", "off", "on"]
-    assert field_values(store, asked, "eager") == {"none": ["not stated"], "off": ["off"], "on": ["on"]}
-    assert field_values(store, asked, "env")["on"] == ["A=<secret>", "B=2"]
-    assert field_values(store, asked, "env")["off"] == ["not stated"]
+    texts = ["none", "off", "on"]
+    assert field_values(store, texts, "eager") == {"none": ["not stated"], "off": ["off"], "on": ["on"]}
+    assert field_values(store, texts, "env")["on"] == ["A=<secret>", "B=2"]
+    assert field_values(store, texts, "env")["off"] == ["not stated"]
 
 
 def test_runs_filter_by_variable_and_flag_value(tmp_path: Path) -> None:
@@ -101,11 +103,16 @@ def test_runs_filter_by_variable_and_flag_value(tmp_path: Path) -> None:
     offered = run_choices(store).fields
     assert offered["env"] == ("A=it's", "B=2", NOT_STATED) and offered["flags"] == ("--x 1", "--y", NOT_STATED)
 
-    def found(field: str, *values: str) -> set[str]:
+    def ids_of_filter(field: str, *values: str) -> set[str]:
         return {run.id for run in find_runs(store, RunFilter(fields=((field, values),)), 9)}
 
-    assert found("env", "B=2") == {"one", "two"} and found("env", "A=it's", NOT_STATED) == {"one", "none"}
+    assert ids_of_filter("env", "B=2") == {"one", "two"} and ids_of_filter("env", "A=it's", NOT_STATED) == {
+        "one",
+        "none",
+    }
     assert (
-        found("flags", "--x 1") == {"one"} and found("flags", NOT_STATED) == {"none"} and found("flags", "--z") == set()
+        ids_of_filter("flags", "--x 1") == {"one"}
+        and ids_of_filter("flags", NOT_STATED) == {"none"}
+        and ids_of_filter("flags", "--z") == set()
     )
     store.close()

@@ -31,10 +31,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-def found(store: Store, **fields: tuple[str, ...]) -> list[str]:
-    wanted = RunFilter(fields=tuple(fields.items()))
-    names = [run.name for run in find_runs(store, wanted, 100)]
-    assert count_runs(store, wanted) == len(names)
+def names_of_filter(store: Store, **fields: tuple[str, ...]) -> list[str]:
+    run_filter = RunFilter(fields=tuple(fields.items()))
+    names = [run.name for run in find_runs(store, run_filter, 100)]
+    assert count_runs(store, run_filter) == len(names)
     return names
 
 
@@ -50,7 +50,10 @@ def test_differing_fields_are_offered_in_order(store: Store) -> None:
 def test_partly_stated_field_has_ordered_values(store: Store) -> None:
     offered = run_choices(store).fields
     assert offered["memory_share"] == ("0.85", "0.9") and offered["prefix_caching"] == ("off", NOT_STATED)
-    assert len(found(store, memory_share=("0.85",))) == 6 and len(found(store, prefix_caching=("off",))) == 6
+    assert (
+        len(names_of_filter(store, memory_share=("0.85",))) == 6
+        and len(names_of_filter(store, prefix_caching=("off",))) == 6
+    )
     assert not {*METRICS, *POINT_FIELDS} & FIELDS.keys(), "Explore knows each by its name alone"
 
 
@@ -63,27 +66,34 @@ def test_all_choices_are_found_by_one_statement(store: Store, monkeypatch: pytes
 
 
 def test_filter_ors_values_and_ands_fields(store: Store) -> None:
-    assert len(found(store, k=("2", "4"))) == 12 and len(found(store, k=("2", "4"), quantization=("fp8",))) == 6
-    assert len(found(store, quantization=(NOT_STATED,))) == 9
-    assert found(store, k=("3",)) == [] and found(store, quantization=("x' OR '1' = '1",)) == []
-    assert len(found(store, k=())) == 20, "a filter of nothing lets all through"
+    assert (
+        len(names_of_filter(store, k=("2", "4"))) == 12
+        and len(names_of_filter(store, k=("2", "4"), quantization=("fp8",))) == 6
+    )
+    assert len(names_of_filter(store, quantization=(NOT_STATED,))) == 9
+    assert names_of_filter(store, k=("3",)) == [] and names_of_filter(store, quantization=("x' OR '1' = '1",)) == []
+    assert len(names_of_filter(store, k=())) == 20, "a filter of nothing lets all through"
 
 
 @pytest.mark.parametrize("name", FILTER_FIELDS)
 def test_each_value_finds_the_runs_that_have_it(store: Store, name: str) -> None:
-    told = field_values(store, [run.id for run in store.runs()], name)
+    actual_field_values = field_values(store, [run.id for run in store.runs()], name)
     for value in run_choices(store).fields.get(name, ()):
-        assert len(found(store, **{name: (value,)})) == sum(value in values for values in told.values()) > 0
+        assert (
+            len(names_of_filter(store, **{name: (value,)}))
+            == sum(value in values for values in actual_field_values.values())
+            > 0
+        )
 
 
 def test_study_goes_by_title_or_id_on_conflict(store: Store) -> None:
     twins = ("Which k? (s1)", "Which k? (s2)")
     assert run_choices(store).fields["study"] == (TITLES["s3"], *twins, NOT_STATED)
     first, second, third = (run.name for run in sorted(store.runs(), key=lambda run: run.id)[:3])
-    assert [found(store, study=(title,)) for title in (*twins, TITLES["s3"])] == [[first], [second], [third]]
+    assert [names_of_filter(store, study=(title,)) for title in (*twins, TITLES["s3"])] == [[first], [second], [third]]
 
 
 def test_explore_draws_the_filtered_runs(store: Store) -> None:
-    wanted = RunFilter(fields=(("k", ("4",)),), states=("finished",))
-    rows = read_view(store, explore_sql(wanted, View("stream", "study", "quantization"), METRICS))
-    assert len(rows) == len(find_runs(store, wanted, 100)) == 6
+    run_filter = RunFilter(fields=(("k", ("4",)),), states=("finished",))
+    rows = read_view(store, explore_sql(run_filter, View("stream", "study", "quantization"), METRICS))
+    assert len(rows) == len(find_runs(store, run_filter, 100)) == 6

@@ -113,7 +113,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "field_values": lambda store: run_fields.field_values(store, ASKED, "engine"),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
     "result_metrics": lambda store: explore_queries.result_metrics(store, ASKED, ["results.decode_tps.mean"]),
-    "read_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
+    "read_view": lambda store: [_chart_rows(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
 ABOUT_NO_RUN = {
     "gotchas",
@@ -138,20 +138,20 @@ TABLES = {
 }  # where a question is about more than a table or two
 
 
-def _drawn(store: Queryable, name: str) -> list[dict[str, Any]]:
+def _chart_rows(store: Queryable, name: str) -> list[dict[str, Any]]:
     metrics = METRICS | {"results.decode_tps.mean": Metric("", RESULT, "decode_tps", "mean")}
     view = View(name, "started", "tag")
     return read_view(store, explore_sql(RunFilter(), view, metrics, by_ids=True), ASKED)
 
 
 def costs(folder: Path, of_each: int, merged: bool = False) -> dict[str, Cost]:
-    found: dict[str, Cost] = {}
+    costs_by_name: dict[str, Cost] = {}
     with asked_store(folder, of_each, merged) as store:
         for name, ask in QUESTIONS.items():
             store.cost = Cost(0, 0, 0)
             ask(store)
-            found[name] = store.cost
-    return found
+            costs_by_name[name] = store.cost
+    return costs_by_name
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +189,11 @@ def test_query_reads_each_row_a_few_times(name: str, many: dict[str, Cost]) -> N
 @pytest.mark.wide
 def test_run_id_macros_match_the_view_rows(tmp_path: Path) -> None:
     with asked_store(tmp_path, 1) as store:
-        for given, whole in OF_THESE.items():
-            told = store.query(f"FROM {given} ORDER BY ALL", {"ids": ASKED})
-            assert told.num_rows > 0, given
-            same = f"FROM {whole} WHERE list_contains($ids, run_id) ORDER BY ALL"
-            assert told.equals(store.query(same, {"ids": ASKED})), given
+        for name, value in OF_THESE.items():
+            table = store.query(f"FROM {name} ORDER BY ALL", {"ids": ASKED})
+            assert table.num_rows > 0, name
+            same = f"FROM {value} WHERE list_contains($ids, run_id) ORDER BY ALL"
+            assert table.equals(store.query(same, {"ids": ASKED})), name
 
 
 def test_every_question_is_held() -> None:

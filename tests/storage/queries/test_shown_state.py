@@ -30,10 +30,10 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_cancelled_run_is_shown_as_cancelled(store: Store) -> None:
-    made = {"color": 0, "config": Config(), "machine_id": "m", "created_at": NOW}
-    for number, (fields, shown) in enumerate(RUNS):
-        store.save_run(run := Run(id=f"r{number}", name=f"r{number}", **made, **fields))
-        assert run.shown_state == shown
+    made_fields = {"color": 0, "config": Config(), "machine_id": "m", "created_at": NOW}
+    for number, (fields, shown_run) in enumerate(RUNS):
+        store.save_run(run := Run(id=f"r{number}", name=f"r{number}", **made_fields, **fields))
+        assert run.shown_state == shown_run
     stored = store.query("SELECT shown_state FROM runs ORDER BY run_id", {})["shown_state"].to_pylist()
     filtered = [find_runs(store, RunFilter(states=(state,)), 9) for state in ("cancelled", "finished", "failed")]
     ordered = find_runs(store, RunFilter(order_by="state"), 9)

@@ -33,21 +33,21 @@ MADE_BY: Mapping[str, Callable[..., dict[str, pa.Table]]] = {
 
 def with_troubles(run_id: str, engine: str, seconds: int) -> Iterator[Sample]:
     """A silence and a restart, both of them in the stretch; SGLang has two ranks that log."""
-    for one in samples_of(run_id, engine, seconds):
-        at_s = (getattr(one, "ts", NOW) - NOW).total_seconds()
-        if isinstance(one, CounterSample) and at_s in SILENCE:
+    for sample in samples_of(run_id, engine, seconds):
+        at_s = (getattr(sample, "ts", NOW) - NOW).total_seconds()
+        if isinstance(sample, CounterSample) and at_s in SILENCE:
             continue
-        if isinstance(one, CounterSample) and at_s >= RESTART_S:
-            gone = {name: value - 50 * RESTART_S for name, value in _totals(one).items()}
-            one = replace(one, **gone)
-        yield one
-        if isinstance(one, LogSample) and engine == "sglang":
-            yield replace(one, engine_index=1, line=one.line + 100_000, offset=one.offset + 100_000)
+        if isinstance(sample, CounterSample) and at_s >= RESTART_S:
+            values_by_name = {name: value - 50 * RESTART_S for name, value in _totals(sample).items()}
+            sample = replace(sample, **values_by_name)
+        yield sample
+        if isinstance(sample, LogSample) and engine == "sglang":
+            yield replace(sample, engine_index=1, line=sample.line + 100_000, offset=sample.offset + 100_000)
 
 
-def _totals(one: CounterSample) -> dict[str, float]:
+def _totals(counter_sample: CounterSample) -> dict[str, float]:
     names = ("generation_tokens_total", "decode_tokens_total", "draft_tokens_total")
-    return {name: getattr(one, name) for name in names}
+    return {name: getattr(counter_sample, name) for name in names}
 
 
 def asked_store(folder: Path, seconds: int) -> Profiled:
@@ -84,7 +84,7 @@ def cost_of(store: Profiled, ask: Callable[[Queryable], object]) -> Cost:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("run_id", [*ENGINES, *(f"{one}-log" for one in ENGINES)])
+@pytest.mark.parametrize("run_id", [*ENGINES, *(f"{engine}-log" for engine in ENGINES)])
 @pytest.mark.parametrize("kind", MADE_BY)
 def test_stretch_reads_own_rows_and_prior_minute(kind: str, run_id: str, stores: tuple[Profiled, Profiled]) -> None:
     def ask(store: Queryable) -> object:
@@ -97,16 +97,16 @@ def test_stretch_reads_own_rows_and_prior_minute(kind: str, run_id: str, stores:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("run_id", [*ENGINES, *(f"{one}-log" for one in ENGINES)])
+@pytest.mark.parametrize("run_id", [*ENGINES, *(f"{engine}-log" for engine in ENGINES)])
 @pytest.mark.parametrize("kind", MADE_BY)
 @pytest.mark.parametrize("ends_s", [TO_S, 338, 352])
 def test_a_stretch_has_the_values_of_the_whole(
     kind: str, run_id: str, ends_s: int, stores: tuple[Profiled, Profiled]
 ) -> None:
     store, _ = stores
-    whole = MADE_BY[kind](store, {run_id: None})[run_id].to_pylist()
+    rows = MADE_BY[kind](store, {run_id: None})[run_id].to_pylist()
     part = MADE_BY[kind](store, {run_id: moment(FROM_S)}, moment(ends_s))[run_id].to_pylist()
-    assert part and part == [row for row in whole if moment(FROM_S) < row["ts"] <= moment(ends_s)]
+    assert part and part == [row for row in rows if moment(FROM_S) < row["ts"] <= moment(ends_s)]
 
 
 @pytest.mark.wide

@@ -19,12 +19,12 @@ def test_whole_run_equals_its_parts(tmp_path: Path) -> None:
     with asked_store(tmp_path, 1) as store:
         windows, acceptance = run_data.windows(store, IDS, 2.0), run_data.acceptance(store, IDS)
         points = live_queries.engine_points(store, dict.fromkeys(IDS))
-        found = run_data.whole_run_data(store, IDS, 2.0, with_points=True)
-        assert {run_id: one.windows for run_id, one in found.items()} == windows
-        assert {run_id: one.acceptance for run_id, one in found.items()} == acceptance
-        assert [one.points for one in found.values()] == [points[run_id] for run_id in IDS]
+        whole_run_data = run_data.whole_run_data(store, IDS, 2.0, with_points=True)
+        assert {run_id: value.windows for run_id, value in whole_run_data.items()} == windows
+        assert {run_id: value.acceptance for run_id, value in whole_run_data.items()} == acceptance
+        assert [value.points for value in whole_run_data.values()] == [points[run_id] for run_id in IDS]
         assert all(windows[run_id] and points[run_id].num_rows for run_id in IDS[:-1]), "something is compared"
-        assert not any(one.points.num_rows for one in run_data.whole_run_data(store, IDS, 2.0).values())
+        assert not any(value.points.num_rows for value in run_data.whole_run_data(store, IDS, 2.0).values())
 
 
 @pytest.mark.wide

@@ -33,8 +33,8 @@ def test_columns_hold_the_same_windows() -> None:
 
 @pytest.mark.parametrize("windows", [WINDOWS, WINDOWS[1:], WINDOWS[:1], []], ids=["all", "bridged", "first", "none"])
 def test_columns_of_rows_equal_those_of_windows(windows: list[Window]) -> None:
-    stored, made = (asdict(WindowColumns.of(rows)) for rows in (WindowRows.of(windows), windows))
-    for name, column in made.items():
+    stored, fields = (asdict(WindowColumns.of(rows)) for rows in (WindowRows.of(windows), windows))
+    for name, column in fields.items():
         np.testing.assert_equal(stored[name], column, name)
 
 

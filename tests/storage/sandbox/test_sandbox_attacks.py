@@ -1,4 +1,4 @@
-"""What strangers try with SQL: every attempt ends with one clear sentence, and the store is as it was.
+"""Attacks with SQL: every attempt ends with one clear sentence, and the store is as it was.
 
 Each of the three walls is attacked by itself too: the statement's check, DuckDB's settings and the kernel's.
 """
@@ -198,9 +198,9 @@ def test_the_check_refuses_it(settings: Settings, sql: str) -> None:
     "sql", ["COPY (SELECT 1) TO '{published}'", "FROM read_text('{secret}')", "SELECT 1; SELECT 2"]
 )
 def test_a_refusal_says_what_is_refused(sandbox: Sandbox, settings: Settings, sql: str) -> None:
-    said = refusal(sandbox, placed(sql, settings))
-    assert said.fault is Fault.STATEMENT
-    assert any(word in str(said) for word in ("Only a SELECT", "read_text is not available", "One statement"))
+    actual_refusal = refusal(sandbox, placed(sql, settings))
+    assert actual_refusal.fault is Fault.STATEMENT
+    assert any(word in str(actual_refusal) for word in ("Only a SELECT", "read_text is not available", "One statement"))
 
 
 BEHIND_THE_CHECK = """
@@ -266,11 +266,11 @@ def test_settings_cannot_be_changed_back(settings: Settings) -> None:
 
 def test_sandboxed_process_has_no_environment(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", SECRET)
-    told: list[dict[str, str]] = []
+    texts: list[dict[str, str]] = []
 
     def run(argv, cwd, environ, stdin, timeout_s):  # type: ignore[no-untyped-def]
-        told.append(dict(environ))
+        texts.append(dict(environ))
         return run_bounded(argv, cwd, environ, stdin, timeout_s)
 
     Sandbox(settings, run, LIMITS).ask("SELECT 1")
-    assert told == [{}]
+    assert texts == [{}]

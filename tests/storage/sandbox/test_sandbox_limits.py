@@ -1,4 +1,4 @@
-"""What takes too much with SQL: memory, time, rows or turns; each ends with one clear sentence."""
+"""Limits of SQL: memory, time, rows or turns; each ends with one clear sentence."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ HASTY = replace(LIMITS, seconds=3.0)  # for what never ends by itself
 )
 def test_a_bomb_ends_with_a_sentence(settings: Settings, sql: str) -> None:
     sandbox = Sandbox(settings, run_bounded, HASTY)
-    said = refusal(sandbox, sql)
-    assert said.fault is Fault.LIMIT
-    assert "The query" in str(said)
+    actual_refusal = refusal(sandbox, sql)
+    assert actual_refusal.fault is Fault.LIMIT
+    assert "The query" in str(actual_refusal)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_deep_nesting_is_refused(sandbox: Sandbox, sql: str) -> None:
 
 
 def test_a_nul_is_refused_in_a_sentence(sandbox: Sandbox) -> None:
-    said = refusal(sandbox, "SELECT 1 \0 AS one")
-    assert said.fault is Fault.STATEMENT and "NUL character" in str(said)
+    actual_refusal = refusal(sandbox, "SELECT 1 \0 AS one")
+    assert actual_refusal.fault is Fault.STATEMENT and "NUL character" in str(actual_refusal)
 
 
 @pytest.mark.parametrize(("load", "ended_by", "is_told"), [(99.0, signal.SIGALRM, True), (0.0, signal.SIGALRM, False),
@@ -68,9 +68,10 @@ def test_starved_query_is_reported_as_such(
 ) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
     killed = subprocess.CompletedProcess([], -ended_by, b"", b"")
-    said = refusal(Sandbox(settings, lambda *_: killed, HASTY), "SELECT 1")
+    actual_refusal = refusal(Sandbox(settings, lambda *_: killed, HASTY), "SELECT 1")
     assert (
-        str(said).startswith("The query was stopped at its time limit of 3 s") and (BUSY_NOTE in str(said)) is is_told
+        str(actual_refusal).startswith("The query was stopped at its time limit of 3 s")
+        and (BUSY_NOTE in str(actual_refusal)) is is_told
     )
 
 
@@ -124,5 +125,5 @@ def test_orphaned_query_ends_by_itself(settings: Settings) -> None:
 
 
 def test_without_a_published_file_it_is_told(tmp_path: Path) -> None:
-    said = refusal(Sandbox(Settings(data_dir=tmp_path), run_bounded), "SELECT 1")
-    assert said.fault is Fault.UNAVAILABLE
+    actual_refusal = refusal(Sandbox(Settings(data_dir=tmp_path), run_bounded), "SELECT 1")
+    assert actual_refusal.fault is Fault.UNAVAILABLE

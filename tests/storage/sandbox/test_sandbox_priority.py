@@ -52,7 +52,7 @@ def _niceness_of(thread: threading.Thread) -> list[int]:
     return seen
 
 
-def _asked(sandbox: Sandbox, sql: str) -> threading.Thread:
+def _query_thread(sandbox: Sandbox, sql: str) -> threading.Thread:
     def ask() -> None:
         with suppress(SqlRefusedError):
             sandbox.ask(sql)
@@ -67,11 +67,11 @@ def test_short_query_yields_less_than_long_query(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     Store.open(settings).close()
     sandbox = Sandbox(settings, run_bounded, SandboxLimits(seconds=30.0))
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    short, long = own + SECOND, LAST
-    assert long not in _niceness_of(_asked(sandbox, "SELECT 1"))
-    seen = _niceness_of(_asked(sandbox, ENDLESS))
-    assert seen[-2:] == [short, long]
+    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+    short, long = niceness + SECOND, LAST
+    assert long not in _niceness_of(_query_thread(sandbox, "SELECT 1"))
+    seen_niceness = _niceness_of(_query_thread(sandbox, ENDLESS))
+    assert seen_niceness[-2:] == [short, long]
 
 
 def test_short_query_answers_on_a_busy_machine(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_short_query_answers_on_a_busy_machine(tmp_path: Path) -> None:
     try:
         answer = Sandbox(settings, run_bounded).ask("SELECT count(*) FROM runs")
     finally:
-        for one in burners:
-            one.kill()
-            one.wait()
+        for burner in burners:
+            burner.kill()
+            burner.wait()
     assert answer.table.to_pylist() == [{"count_star()": 0}]

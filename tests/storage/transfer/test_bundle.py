@@ -37,11 +37,16 @@ def run_with_samples(store: Store, settings: Settings, run_id: str = ID, **field
     log = settings.runs_dir / run_id / "server.log"
     log.parent.mkdir(parents=True)
     log.write_bytes(LOG)
-    given = {"state": RunState.FAILED, "cause": f"no token: {SECRET}", "started_at": NOW, "ended_at": NOW} | fields
+    given_fields = {
+        "state": RunState.FAILED,
+        "cause": f"no token: {SECRET}",
+        "started_at": NOW,
+        "ended_at": NOW,
+    } | fields
     config = Config(engine="vllm", model="org/m")
     run = Run(
         id=run_id, name=run_id[-4:], color=3, machine_id="m", config=config, created_at=NOW,
-        log_path=str(log), run_dir=str(log.parent), **given,  # type: ignore[arg-type]
+        log_path=str(log), run_dir=str(log.parent), **given_fields,  # type: ignore[arg-type]
     )  # fmt: skip
     store.save_run(run)
     moments = [NOW + timedelta(seconds=s) for s in range(3)]
@@ -99,11 +104,11 @@ def test_a_comparison_comes_out_as_the_same_runs(
     target = tmp_path / "a.pitwall.zip"
     export_runs(store.query, ids, target, NOW, mask_text)
     there, their = elsewhere
-    taken = import_bundle(there, their, target)
-    assert taken.run_ids == tuple(ids) and "verified" in taken.text
+    bundle = import_bundle(there, their, target)
+    assert bundle.run_ids == tuple(ids) and "verified" in bundle.text
     for table in TABLES:
-        asked = f"SELECT * FROM {table} ORDER BY ALL"
-        assert there.query(asked).to_pylist() == store.query(asked).to_pylist()
+        text = f"SELECT * FROM {table} ORDER BY ALL"
+        assert there.query(text).to_pylist() == store.query(text).to_pylist()
     run = there.run(ID)
     assert run and run.log_path and Path(run.log_path).is_relative_to(their.runs_dir)
     assert run.config == (store.run(ID) or run).config and run.created_at == NOW
@@ -169,25 +174,25 @@ def parquet(**columns: list[object]) -> bytes:
 @pytest.mark.wide
 def test_full_disk_is_reported_and_leaves_nothing(small_disk: Path, tmp_path: Path) -> None:
     """What the manifest states would fit, but not beside its rewriting."""
-    given, settings = Settings(data_dir=tmp_path / "given"), Settings(data_dir=small_disk / "data")
-    store = Store.open(given)
-    run_with_samples(store, given)
+    given_settings, settings = Settings(data_dir=tmp_path / "given"), Settings(data_dir=small_disk / "data")
+    store = Store.open(given_settings)
+    run_with_samples(store, given_settings)
     noise = (Event(ID, NOW + timedelta(seconds=i), "warning", os.urandom(2000).hex()) for i in range(4000))
     store.write(Batch(tuple(noise))).result()
     path = tmp_path / "a.pitwall.zip"
     export_runs(store.query, [ID], path, NOW, mask_text)
     store.close()
-    there = Store.open(settings)
+    file = Store.open(settings)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 12_000_000))
     with pytest.raises(ArchiveError, match=r"There is not enough disk space for a\.pitwall\.zip\."):
-        import_bundle(there, settings, path)
-    assert there.runs() == [] and there.health().ok
+        import_bundle(file, settings, path)
+    assert file.runs() == [] and file.health().ok
     assert [p for p in settings.data_dir.rglob("*") if p.suffix in (".log", ".parquet", ".given")] == []
     ballast.unlink()
-    assert "verified" in import_bundle(there, settings, path).text
-    assert there.query("SELECT count(*) AS n FROM events")["n"].to_pylist() == [4001]
-    there.close()
+    assert "verified" in import_bundle(file, settings, path).text
+    assert file.query("SELECT count(*) AS n FROM events")["n"].to_pylist() == [4001]
+    file.close()
 
 
 def test_refusing_store_keeps_no_log(

@@ -30,8 +30,8 @@ SAID: dict[str, Any] = {"engine": "vllm", "failure": "It does not fit", "workaro
 
 def seed(store: Store, run_id: str, **fields: Any) -> Run:
     config = Config(engine="vllm", argv=("vllm", "serve", "m", "--enforce-eager"))
-    given: dict[str, Any] = {"state": RunState.FAILED, "cause": CAUSE, "ended_at": NOW} | fields
-    run = Run(id=run_id, name=run_id, color=0, config=config, machine_id="m", created_at=NOW, **given)
+    given_fields: dict[str, Any] = {"state": RunState.FAILED, "cause": CAUSE, "ended_at": NOW} | fields
+    run = Run(id=run_id, name=run_id, color=0, config=config, machine_id="m", created_at=NOW, **given_fields)
     store.save_run(run)
     return run
 
@@ -41,14 +41,14 @@ def keep(store: Store, name: str, **fields: Any) -> Gotcha:
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Iterator[Store]:
+def receiving_store(tmp_path: Path) -> Iterator[Store]:
     opened = Store.open(Settings(data_dir=tmp_path / "elsewhere"))
     yield opened
     opened.close()
 
 
-def take(there: Store, path: Path) -> str:
-    return import_bundle(there, Settings(data_dir=path.parent / "elsewhere"), path).text
+def take(receiving_store: Store, path: Path) -> str:
+    return import_bundle(receiving_store, Settings(data_dir=path.parent / "elsewhere"), path).text
 
 
 def exported(store: Store, path: Path, *run_ids: str) -> Path:
@@ -56,7 +56,7 @@ def exported(store: Store, path: Path, *run_ids: str) -> Path:
     return path
 
 
-def test_bundle_has_only_the_runs_own_gotchas(store: Store, there: Store, tmp_path: Path) -> None:
+def test_bundle_has_only_the_runs_own_gotchas(store: Store, receiving_store: Store, tmp_path: Path) -> None:
     seed(store, "r1")
     keep(store, "cause", cause=CAUSE.replace("4,000", "9,999"), run_id="r1", link="https://example.test/a")
     keep(store, "flag", flag="--enforce-eager", workaround=f"HF_TOKEN={SECRET}", run_id="r7")
@@ -65,29 +65,36 @@ def test_bundle_has_only_the_runs_own_gotchas(store: Store, there: Store, tmp_pa
     keep(store, "gone", cause=CAUSE)
     keep(store, "gone", cause=CAUSE, is_withdrawn=True)
     keep(store, "flag", flag="--enforce-eager", failure="Slower")  # a second version of it
-    said = take(there, exported(store, tmp_path / "a.zip", "r1"))
-    assert said.endswith("imported r1 (r1), with 2 gotchas.")
-    found = {one.id: one for one in gotchas(there)}
-    assert found.keys() == {"cause", "flag"}
-    assert [(one.version, one.role) for one in found.values()] == [(1, FROM_ELSEWHERE)] * 2
-    assert (found["cause"].run_id, found["flag"].run_id, found["flag"].failure) == ("r1", None, "Slower")
-    assert found["cause"].link == "https://example.test/a"
-    assert SECRET not in str(there.query("FROM raw.gotchas").to_pylist())
+    text = take(receiving_store, exported(store, tmp_path / "a.zip", "r1"))
+    assert text.endswith("imported r1 (r1), with 2 gotchas.")
+    gotchas_by_id = {gotcha.id: gotcha for gotcha in gotchas(receiving_store)}
+    assert gotchas_by_id.keys() == {"cause", "flag"}
+    assert [(value.version, value.role) for value in gotchas_by_id.values()] == [(1, FROM_ELSEWHERE)] * 2
+    assert (gotchas_by_id["cause"].run_id, gotchas_by_id["flag"].run_id, gotchas_by_id["flag"].failure) == (
+        "r1",
+        None,
+        "Slower",
+    )
+    assert gotchas_by_id["cause"].link == "https://example.test/a"
+    assert SECRET not in str(receiving_store.query("FROM raw.gotchas").to_pylist())
 
 
-def test_what_is_known_here_is_left_as_it_is(store: Store, there: Store, tmp_path: Path) -> None:
+def test_what_is_known_here_is_left_as_it_is(store: Store, receiving_store: Store, tmp_path: Path) -> None:
     """By its id, though it was changed or withdrawn here, and by what it says."""
     for run_id in ("r1", "r2", "r3"):
         seed(store, run_id)
     for name in ("changed", "withdrawn", "twin"):
         keep(store, name, cause=CAUSE, failure=f"It fails: {name}")
-    take(there, exported(store, tmp_path / "a.zip", "r1"))
-    keep(there, "changed", cause=CAUSE, failure="changed here")
-    keep(there, "withdrawn", cause=CAUSE, is_withdrawn=True)
+    take(receiving_store, exported(store, tmp_path / "a.zip", "r1"))
+    keep(receiving_store, "changed", cause=CAUSE, failure="changed here")
+    keep(receiving_store, "withdrawn", cause=CAUSE, is_withdrawn=True)
     keep(store, "again", cause=CAUSE.replace("4,000", "1"), failure="It fails: twin")
-    said = take(there, exported(store, tmp_path / "b.zip", "r2", "r3"))
-    assert said.endswith("imported r2 (r2), r3 (r3).")
-    assert {one.id: one.failure for one in gotchas(there)} == {"changed": "changed here", "twin": "It fails: twin"}
+    text = take(receiving_store, exported(store, tmp_path / "b.zip", "r2", "r3"))
+    assert text.endswith("imported r2 (r2), r3 (r3).")
+    assert {gotcha.id: gotcha.failure for gotcha in gotchas(receiving_store)} == {
+        "changed": "changed here",
+        "twin": "It fails: twin",
+    }
 
 
 def forged(store: Store, path: Path, content: bytes) -> Path:
@@ -98,7 +105,7 @@ def forged(store: Store, path: Path, content: bytes) -> Path:
     return path
 
 
-def one(**fields: Any) -> dict[str, Any]:
+def gotcha_row(**fields: Any) -> dict[str, Any]:
     return SAID | {"id": "g", "cause": CAUSE} | fields
 
 
@@ -107,42 +114,46 @@ def one(**fields: Any) -> dict[str, Any]:
     [
         (b"\xff\xfe", "does not contain gotchas"),
         (b'{"id": "g"}', "does not contain gotchas: Input should be a valid (list|array)"),
-        ([one(failure="x" * 501)], "has an invalid gotcha at 0.failure: String should have at most 500"),
-        ([one(), one(workaround=7)], "has an invalid gotcha at 1.workaround"),
-        ([one(evil=1)], "has an invalid gotcha at 0.evil"),
-        ([one(link="javascript:alert(1)")], "has an invalid gotcha at 0.link"),
-        ([one(id="../../x")], "has a gotcha with an invalid id"),
-        ([one(id=f"g{n}") for n in range(MAX_GOTCHAS + 1)], f"contains 201 gotchas; the limit is {MAX_GOTCHAS}"),
+        ([gotcha_row(failure="x" * 501)], "has an invalid gotcha at 0.failure: String should have at most 500"),
+        ([gotcha_row(), gotcha_row(workaround=7)], "has an invalid gotcha at 1.workaround"),
+        ([gotcha_row(evil=1)], "has an invalid gotcha at 0.evil"),
+        ([gotcha_row(link="javascript:alert(1)")], "has an invalid gotcha at 0.link"),
+        ([gotcha_row(id="../../x")], "has a gotcha with an invalid id"),
+        ([gotcha_row(id=f"g{n}") for n in range(MAX_GOTCHAS + 1)], f"contains 201 gotchas; the limit is {MAX_GOTCHAS}"),
         (b" " * (MAX_BYTES + 1), "is too large"),
         (b'[{"id": "g", "failure": "\\ud800"}]', "does not contain gotchas"),
     ],
 )
 def test_invalid_gotcha_is_refused_in_a_sentence(
-    content: Any, told: str, store: Store, there: Store, tmp_path: Path
+    content: Any, told: str, store: Store, receiving_store: Store, tmp_path: Path
 ) -> None:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     with pytest.raises(ArchiveError, match=told) as refused:
-        take(there, forged(store, tmp_path / "a.zip", data))
+        take(receiving_store, forged(store, tmp_path / "a.zip", data))
     assert len(str(refused.value)) < 400 and "\n" not in str(refused.value)
-    assert there.runs() == [] and gotchas(there) == []
+    assert receiving_store.runs() == [] and gotchas(receiving_store) == []
 
 
-def test_what_a_stranger_states_is_not_believed(store: Store, there: Store, tmp_path: Path) -> None:
+def test_what_a_stranger_states_is_not_believed(store: Store, receiving_store: Store, tmp_path: Path) -> None:
     """Not its version, its role, its run, its time to come, nor that it is about something else than the run."""
     strange = {
         "version": 2**31 - 1, "role": "operator", "run_id": "x" * 10_000, "written_at": "9999-12-31T23:59:59+14:00",
     }  # fmt: skip
-    given = [one(**strange), one(id="h", cause="The port is taken"), one(id="i", failure="\0", is_withdrawn=True)]
-    assert "with 1 gotcha." in take(there, forged(store, tmp_path / "a.zip", json.dumps(given).encode()))
-    [found] = gotchas(there)
-    assert (found.id, found.version, found.role, found.run_id) == ("g", 1, FROM_ELSEWHERE, None)
-    assert found.written_at and found.written_at <= utc_now() + timedelta(seconds=1)
-    assert keep(there, "g", cause=CAUSE).version == 2
+    fields = [
+        gotcha_row(**strange),
+        gotcha_row(id="h", cause="The port is taken"),
+        gotcha_row(id="i", failure="\0", is_withdrawn=True),
+    ]
+    assert "with 1 gotcha." in take(receiving_store, forged(store, tmp_path / "a.zip", json.dumps(fields).encode()))
+    [gotcha] = gotchas(receiving_store)
+    assert (gotcha.id, gotcha.version, gotcha.role, gotcha.run_id) == ("g", 1, FROM_ELSEWHERE, None)
+    assert gotcha.written_at and gotcha.written_at <= utc_now() + timedelta(seconds=1)
+    assert keep(receiving_store, "g", cause=CAUSE).version == 2
 
 
-def test_a_bundle_of_before_has_none(store: Store, there: Store, tmp_path: Path) -> None:
+def test_a_bundle_of_before_has_none(store: Store, receiving_store: Store, tmp_path: Path) -> None:
     seed(store, "r1")
     path = exported(store, tmp_path / "a.zip", "r1")
     with zipfile.ZipFile(path) as file:
         assert "runs/r1/gotchas.json" not in file.namelist()
-    assert take(there, path).endswith("imported r1 (r1).")
+    assert take(receiving_store, path).endswith("imported r1 (r1).")

@@ -149,35 +149,39 @@ IMPOSSIBLE = {
 
 def test_impossible_numbers_become_unknown(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
     forged = with_member(f"runs/{ID}/counter_samples.parquet", parquet(**IMPOSSIBLE))
-    taken = import_bundle(*elsewhere, rewritten(bundle, forged))
-    asked = "SELECT mono_s, generation_tokens_total, kv_usage_ratio, accepted_per_pos_total FROM counter_samples"
-    columns = elsewhere[0].query(f"{asked} ORDER BY mono_s").to_pydict()
+    taken_bundle = import_bundle(*elsewhere, rewritten(bundle, forged))
+    text = "SELECT mono_s, generation_tokens_total, kv_usage_ratio, accepted_per_pos_total FROM counter_samples"
+    columns = elsewhere[0].query(f"{text} ORDER BY mono_s").to_pydict()
     assert columns == {
         "mono_s": [0.0, 1.0, 2.0, 3.0],
         "generation_tokens_total": [None, None, None, 7.0],
         "kv_usage_ratio": [0.5, None, None, 0.25],
         "accepted_per_pos_total": [None, None, None, []],
     }
-    assert taken.text.endswith("; 10 impossible values left out.")
+    assert taken_bundle.text.endswith("; 10 impossible values left out.")
 
 
 def test_negative_temperatures_are_accepted(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
     gpus = {"run_id": [ID], "ts": [NOW], "mono_s": [1.0], "machine_id": ["m"], "gpu_index": [0]}
     gpus |= {"temperature_c": [-5.0], "power_w": [-5.0]}
     names = ("load_id", "point", "metric", "statistic", "unit", "definition")
-    told = {name: ["x", "x"] for name in names} | {"run_id": [ID] * 2, "ts": [NOW] * 2, "value": [-0.5, INFINITE]}
+    texts_by_name = {name: ["x", "x"] for name in names} | {
+        "run_id": [ID] * 2,
+        "ts": [NOW] * 2,
+        "value": [-0.5, INFINITE],
+    }
 
     def forge(members: Members, manifest: Manifest) -> Manifest:
         members[f"runs/{ID}/gpu_samples.parquet"] = parquet(**gpus)
-        members[f"runs/{ID}/results.parquet"] = parquet(**told)
+        members[f"runs/{ID}/results.parquet"] = parquet(**texts_by_name)
         return manifest
 
-    taken = import_bundle(*elsewhere, rewritten(bundle, forge))
+    taken_bundle = import_bundle(*elsewhere, rewritten(bundle, forge))
     assert elsewhere[0].query("SELECT temperature_c, power_w FROM gpu_samples").to_pylist() == [
         {"temperature_c": -5.0, "power_w": None}
     ]
     assert elsewhere[0].query("SELECT value FROM results ORDER BY value").to_pydict() == {"value": [-0.5, None]}
-    assert "2 impossible values left out" in taken.text
+    assert "2 impossible values left out" in taken_bundle.text
 
 
 def test_json_of_another_shape_becomes_unknown(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
@@ -186,12 +190,12 @@ def test_json_of_another_shape_becomes_unknown(bundle: Path, elsewhere: tuple[St
     loads |= {"load_id": ["0", "1", "2", "3"], "params": ["null", "[1]", None, '{"n": 1}']}
     loads["command"] = ['["a", 1]', '["a", "b"]', '{"a": "b"}', None]
     forged = with_member(f"runs/{ID}/loads.parquet", parquet(**loads))
-    taken = import_bundle(*elsewhere, rewritten(bundle, forged))
+    taken_bundle = import_bundle(*elsewhere, rewritten(bundle, forged))
     stored = read_loads(elsewhere[0], [ID])[ID]
     assert [(load.params, load.command) for load in stored] == [
         ({}, None), ({}, ["a", "b"]), ({}, None), ({"n": 1}, None),
     ]  # fmt: skip
-    assert "4 impossible values left out" in taken.text
+    assert "4 impossible values left out" in taken_bundle.text
 
 
 def test_member_unlike_manifest_is_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
@@ -268,6 +272,6 @@ def assert_refused(path: Path, untouched: tuple[Store, Settings], told: str) -> 
     with pytest.raises(ArchiveError, match=told):
         import_bundle(there, their, path)
     assert there.runs() == []
-    left = [p for p in their.data_dir.rglob("*") if p.is_file() and p.suffix in (".log", ".parquet", ".json")]
-    assert left == []
+    paths = [p for p in their.data_dir.rglob("*") if p.is_file() and p.suffix in (".log", ".parquet", ".json")]
+    assert paths == []
     assert not list(path.parent.parent.rglob("evil*"))

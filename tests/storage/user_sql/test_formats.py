@@ -14,8 +14,8 @@ from storage.user_sql.formats import as_csv
 
 @pytest.mark.parametrize("text", ["=1+1", "+HYPERLINK(1)", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=\n1"])
 def test_formula_like_text_stays_text(text: str) -> None:
-    found = cells(pa.table({"a": [text, None, "", "b=c"], "n": [1] * 4}))
-    assert [row[0] for row in found] == ["a", "'" + text, "", "", "b=c"]
+    actual_cells = cells(pa.table({"a": [text, None, "", "b=c"], "n": [1] * 4}))
+    assert [row[0] for row in actual_cells] == ["a", "'" + text, "", "", "b=c"]
     assert cells(pa.table({text: pa.array([1])}))[0] == ["'" + text]
 
 

@@ -43,9 +43,9 @@ def test_external_file_is_a_query_too(tmp_path: Path) -> None:
 
 def test_display_is_kept_above_the_statement(tmp_path: Path) -> None:
     saved = SavedQueries(tmp_path)
-    shown = {"draw": ["line"], "y": ["a & b", "c\n-- ="], "color": [""]}
-    saved.save("drawn", "SELECT 1\n", shown)
-    assert saved.read("drawn") == SavedQuery("SELECT 1\n", shown)
+    fields = {"draw": ["line"], "y": ["a & b", "c\n-- ="], "color": [""]}
+    saved.save("drawn", "SELECT 1\n", fields)
+    assert saved.read("drawn") == SavedQuery("SELECT 1\n", fields)
     assert (tmp_path / "drawn.sql").read_text().splitlines()[1:] == ["SELECT 1"], "a comment above it and no more"
     mine = "-- shown: to everybody\nSELECT 2"
     saved.save("mine", mine)

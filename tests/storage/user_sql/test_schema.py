@@ -1,4 +1,4 @@
-"""What users are told about the views is whole, and is what docs/schema.md says."""
+"""The description of the views for users is complete, and is what docs/schema.md says."""
 
 from __future__ import annotations
 

@@ -40,8 +40,10 @@ def acceptance(store: Store, *samples: LogSample | CounterSample) -> Acceptance:
 
 
 def test_unaccepted_line_counts_its_drafts(store: Store) -> None:
-    told = acceptance(store, line(10, **HALF, per_position=POSITIONS), line(20, **NOTHING, per_position=[0.0, 0.0]))
-    assert told == Acceptance(1.5, 0.25, pytest.approx([0.35, 0.15]), "vllm.log")
+    actual_acceptance = acceptance(
+        store, line(10, **HALF, per_position=POSITIONS), line(20, **NOTHING, per_position=[0.0, 0.0])
+    )
+    assert actual_acceptance == Acceptance(1.5, 0.25, pytest.approx([0.35, 0.15]), "vllm.log")
 
 
 def test_positions_cover_all_lines_or_are_unknown(store: Store) -> None:
@@ -53,15 +55,15 @@ def test_positions_cover_all_lines_or_are_unknown(store: Store) -> None:
 
 
 def test_line_with_length_rounding_to_one_counts(store: Store) -> None:
-    one = {"accepted_tokens": 1.0, "drafted_tokens": 5418.0, "acceptance_length": 1.0}
-    told = acceptance(store, line(10, **one, per_position=[0.001, 0.0, 0.0]))
-    assert told.length == pytest.approx(1 + 1 / 1806)
+    fields = {"accepted_tokens": 1.0, "drafted_tokens": 5418.0, "acceptance_length": 1.0}
+    actual_acceptance = acceptance(store, line(10, **fields, per_position=[0.001, 0.0, 0.0]))
+    assert actual_acceptance.length == pytest.approx(1 + 1 / 1806)
 
 
 @pytest.mark.parametrize("positions", [[0.0, 0.0], None])
 def test_log_without_acceptance_has_length_one(store: Store, positions: list[float] | None) -> None:
-    told = acceptance(store, line(10, **NOTHING, per_position=positions))
-    assert told == Acceptance(1.0, 0.0, positions, "vllm.log")
+    actual_acceptance = acceptance(store, line(10, **NOTHING, per_position=positions))
+    assert actual_acceptance == Acceptance(1.0, 0.0, positions, "vllm.log")
 
 
 def test_per_line_lengths_are_weighed_by_steps(store: Store) -> None:
@@ -70,8 +72,8 @@ def test_per_line_lengths_are_weighed_by_steps(store: Store) -> None:
     lines = [line(2, generation_tps=1.0, acceptance_length=2.0, acceptance_rate=0.5, **decode)]
     lines += [line(6, generation_tps=30.0, acceptance_length=3.0, acceptance_rate=1.0, **decode)]
     lines += [line(8, generation_tps=40.0, acceptance_length=4.0, acceptance_rate=0.75, **decode)]
-    told = acceptance(store, *lines)
-    assert told == Acceptance(pytest.approx(200 / 60), pytest.approx(140 / 160), None, "sglang.log")
+    actual_acceptance = acceptance(store, *lines)
+    assert actual_acceptance == Acceptance(pytest.approx(200 / 60), pytest.approx(140 / 160), None, "sglang.log")
 
 
 def test_timeless_lines_are_weighed_by_requests(store: Store) -> None:
@@ -81,35 +83,37 @@ def test_timeless_lines_are_weighed_by_requests(store: Store) -> None:
 
 
 def test_a_log_without_a_mean_length_says_so(store: Store) -> None:
-    told = acceptance(store, line(10, "llamacpp", accepted_tokens=57.0, drafted_tokens=100.0))
-    assert told == Acceptance(None, 0.57, None, "llamacpp.log", Reason(Code.DRAFTS_NOT_LOGGED))
+    actual_acceptance = acceptance(store, line(10, "llamacpp", accepted_tokens=57.0, drafted_tokens=100.0))
+    assert actual_acceptance == Acceptance(None, 0.57, None, "llamacpp.log", Reason(Code.DRAFTS_NOT_LOGGED))
 
 
 def test_unknown_drafts_in_a_line_hide_the_length(store: Store) -> None:
-    told = acceptance(store, line(10, **HALF), line(20, **NOTHING))
-    assert told == Acceptance(None, 0.25, None, "vllm.log", Reason(Code.DRAFTS_NOT_LOGGED))
+    actual_acceptance = acceptance(store, line(10, **HALF), line(20, **NOTHING))
+    assert actual_acceptance == Acceptance(None, 0.25, None, "vllm.log", Reason(Code.DRAFTS_NOT_LOGGED))
 
 
 def test_log_with_drafts_beats_empty_counters(store: Store) -> None:
     counters = [scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)]
-    told = acceptance(store, *counters, line(10, **HALF))
-    assert told == Acceptance(2.0, 0.5, None, "vllm.log")
+    actual_acceptance = acceptance(store, *counters, line(10, **HALF))
+    assert actual_acceptance == Acceptance(2.0, 0.5, None, "vllm.log")
 
 
 def test_counters_with_drafts_beat_the_log(store: Store) -> None:
     counters = [scrape(second, 10.0 * second, 30.0 * second, 20.0 * second) for second in (1, 2, 3)]
-    told = acceptance(store, *counters, line(10, **HALF))
-    assert told == Acceptance(3.0, pytest.approx(2 / 3), None, "vllm.counter")
+    actual_acceptance = acceptance(store, *counters, line(10, **HALF))
+    assert actual_acceptance == Acceptance(3.0, pytest.approx(2 / 3), None, "vllm.counter")
 
 
 def test_no_draft_was_made_where_none_was_drafted(store: Store) -> None:
-    told = acceptance(store, *(scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)))
-    assert told == Acceptance(None, None, None, "vllm.counter", Reason(Code.NO_DRAFT_MADE))
+    actual_acceptance = acceptance(store, *(scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)))
+    assert actual_acceptance == Acceptance(None, None, None, "vllm.counter", Reason(Code.NO_DRAFT_MADE))
 
 
 def test_counters_without_draft_count_say_so(store: Store) -> None:
-    told = acceptance(store, *(scrape(second, None, 30.0 * second, 20.0 * second) for second in (1, 2, 3)))
-    assert told == Acceptance(None, pytest.approx(2 / 3), None, "vllm.counter", Reason(Code.DRAFTS_NOT_COUNTED))
+    actual_acceptance = acceptance(store, *(scrape(second, None, 30.0 * second, 20.0 * second) for second in (1, 2, 3)))
+    assert actual_acceptance == Acceptance(
+        None, pytest.approx(2 / 3), None, "vllm.counter", Reason(Code.DRAFTS_NOT_COUNTED)
+    )
 
 
 def positions(second: float, *accepted: float) -> CounterSample:
@@ -120,13 +124,13 @@ def positions(second: float, *accepted: float) -> CounterSample:
 
 def test_late_positions_count_from_zero(store: Store) -> None:
     """As a real llama.cpp's counters go: all of its drafts stand below, and the first accepted ones above."""
-    told = acceptance(store, positions(0), positions(1, 4.0, 3.0), positions(2, 6.0, 4.0))
-    assert told.length == pytest.approx(1 + 10 / 8)
-    assert told.per_position == pytest.approx([6 / 8, 4 / 8])
+    actual_acceptance = acceptance(store, positions(0), positions(1, 4.0, 3.0), positions(2, 6.0, 4.0))
+    assert actual_acceptance.length == pytest.approx(1 + 10 / 8)
+    assert actual_acceptance.per_position == pytest.approx([6 / 8, 4 / 8])
 
 
 def test_positions_unknown_with_partial_counts(store: Store) -> None:
     hidden = replace(positions(1, 4.0, 3.0), accepted_per_pos_total=None)
-    told = acceptance(store, positions(0), hidden, positions(2, 6.0, 4.0), positions(3, 8.0, 5.0))
-    assert told.length == pytest.approx(1 + 13 / 12)
-    assert told.per_position is None
+    actual_acceptance = acceptance(store, positions(0), hidden, positions(2, 6.0, 4.0), positions(3, 8.0, 5.0))
+    assert actual_acceptance.length == pytest.approx(1 + 13 / 12)
+    assert actual_acceptance.per_position is None

@@ -9,13 +9,13 @@ import pytest
 
 from samples import CounterSample, LogSample
 from storage.store import Store
-from tests.storage.views.test_rates import NOW, only, put, rows, vllm
+from tests.storage.views.test_rates import NOW, only, rows, save_samples, vllm
 
 
 def test_prompt_tokens_over_reported_seconds(store: Store) -> None:
     """A window of 8 s decodes 200 tok/s; the prompt's counter is known for 6 s of it, in which 300 tokens came."""
     looks: list[CounterSample] = [vllm(s, 200.0 * s, prompt=50.0 * s) for s in (0, 2, 4, 6)]
-    put(store, *looks, vllm(8, 1600.0, prompt_tokens_total=None))
+    save_samples(store, *looks, vllm(8, 1600.0, prompt_tokens_total=None))
     window = only(store, "FROM run_windows(8)")
     assert (window["window_s"], window["covered_s"], window["decode_s"]) == (8, 8, 8)
     assert window["prompt_tps"] == pytest.approx(50.0)
@@ -29,7 +29,7 @@ def test_prompt_tokens_over_reported_seconds(store: Store) -> None:
 def test_silence_is_5_s_or_three_intervals(store: Store, apart_s: float, gap_s: float, is_silence: bool) -> None:
     times = [apart_s * n for n in range(8)]
     times.append(times[-1] + gap_s)
-    put(store, *(vllm(s, 50 * s) for s in times))
+    save_samples(store, *(vllm(s, 50 * s) for s in times))
     last = rows(store)[-1]
     assert last["reason"] == (f"no_answer seconds={gap_s:.1f}" if is_silence else None)
     assert (last["decode_tps"] is None) == is_silence
@@ -38,9 +38,9 @@ def test_silence_is_5_s_or_three_intervals(store: Store, apart_s: float, gap_s: 
 def checked(store: Store, *counters: Any, window_s: float = 10.0) -> float | None:
     """What the counters say of one log line that speaks of the 10 s before second 20."""
     when = NOW + timedelta(seconds=20)
-    put(store, *counters, LogSample("r1", when, 1, 1, "vllm.log", window_s=window_s, generation_tps=50.0))
-    told: float | None = only(store, "FROM samples_crosscheck")["counter_tps"]
-    return told
+    save_samples(store, *counters, LogSample("r1", when, 1, 1, "vllm.log", window_s=window_s, generation_tps=50.0))
+    value: float | None = only(store, "FROM samples_crosscheck")["counter_tps"]
+    return value
 
 
 @pytest.mark.parametrize(("until_s", "is_told"), [(18.9, False), (19.1, True), (21.0, True)])
@@ -67,7 +67,7 @@ def test_look_over_line_end_counts_by_share(store: Store) -> None:
 
 @pytest.mark.parametrize(("gap_s", "looks"), [(0.24, 4), (0.26, 5)])
 def test_looks_within_quarter_second_are_merged(store: Store, gap_s: float, looks: int) -> None:
-    put(store, *(vllm(s, 50 * s) for s in (0, 1, 2, 2 + gap_s, 3, 4)))
+    save_samples(store, *(vllm(s, 50 * s) for s in (0, 1, 2, 2 + gap_s, 3, 4)))
     assert len(rows(store)) == looks
     assert {round(row["decode_tps"], 6) for row in rows(store)} == {50.0}
 
@@ -76,12 +76,12 @@ def test_looks_within_quarter_second_are_merged(store: Store, gap_s: float, look
     ("before", "after", "activity"), [(1.0, 1.0, "active"), (1.0, 0.0, "mixed"), (0.0, 1.0, "mixed")]
 )
 def test_decoding_needs_a_request_throughout(store: Store, before: float, after: float, activity: str) -> None:
-    put(store, vllm(0, 0, requests_running=before), vllm(1, 50, requests_running=after))
+    save_samples(store, vllm(0, 0, requests_running=before), vllm(1, 50, requests_running=after))
     assert only(store)["activity"] == activity
 
 
 def test_steps_over_reported_seconds(store: Store) -> None:
-    put(store, vllm(0, 0), vllm(2, 100), vllm(4, 200, inter_token_count_total=None))
+    save_samples(store, vllm(0, 0), vllm(2, 100), vllm(4, 200, inter_token_count_total=None))
     window = only(store, "FROM run_windows(4)")
     assert (window["window_s"], window["decode_tps"]) == (4, pytest.approx(50.0))
     assert window["steps_per_s"] == pytest.approx(50.0) and window["tokens_per_step"] == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""What a run known only by its log can say: which of its windows were decoding and nothing else."""
+"""Activity of a run known only by its log: the windows in which it only decoded."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def provided() -> Iterator[Callable[[Services], None]]:
 
 
 def run_of(engine: str, **fields: Any) -> Run:
-    given = {"created_at": NOW, "ready_at": NOW} | fields
-    return Run(id="r1", name="r1", color=0, config=Config(engine=engine), machine_id="m", **given)
+    given_fields = {"created_at": NOW, "ready_at": NOW} | fields
+    return Run(id="r1", name="r1", color=0, config=Config(engine=engine), machine_id="m", **given_fields)
 
 
-def put(store: Store, engine: str, *samples: Any) -> None:
+def save_samples(store: Store, engine: str, *samples: Any) -> None:
     store.write(Batch(samples))
     store.save_run(run_of(engine))
 
@@ -73,18 +73,18 @@ def activities(store: Store) -> list[str | None]:
 def test_vllm_line_is_judged_with_its_predecessor(
     store: Store, before: LogSample, line: LogSample, activity: str
 ) -> None:
-    put(store, "vllm", before, line)
+    save_samples(store, "vllm", before, line)
     assert activities(store)[1] == activity
 
 
 def test_time_before_first_line_is_unknown(store: Store) -> None:
-    put(store, "vllm", *(vllm(s, 50) for s in (10, 20, 30, 200, 210)))
+    save_samples(store, "vllm", *(vllm(s, 50) for s in (10, 20, 30, 200, 210)))
     assert activities(store) == ["mixed", "active", "active", "mixed", "active"]
 
 
 def test_line_without_rate_does_not_separate(store: Store) -> None:
     alone = LogSample("r1", NOW + timedelta(seconds=15), 15, 15, "vllm.log", window_s=10.0, accepted_tokens=9.0)
-    put(store, "vllm", vllm(10, 50), alone, vllm(20, 50))
+    save_samples(store, "vllm", vllm(10, 50), alone, vllm(20, 50))
     assert activities(store) == ["mixed", None, "active"]
 
 
@@ -98,25 +98,30 @@ def test_sglang_first_decode_line_includes_gap(store: Store) -> None:
         (11, "decode"),
         (99, "decode"),
     )
-    put(store, "sglang", *(sglang(s, kind, 80.0 if kind == "decode" else None) for s, kind in kinds))
+    save_samples(store, "sglang", *(sglang(s, kind, 80.0 if kind == "decode" else None) for s, kind in kinds))
     assert activities(store) == ["prefill", "mixed", "active", "prefill", "mixed", "active", "mixed"]
 
 
 def test_a_window_of_a_log_is_the_lines_own(store: Store) -> None:
-    put(store, "sglang", *(sglang(s, "decode", 80.0) for s in (2, 4, 7)))
+    save_samples(store, "sglang", *(sglang(s, "decode", 80.0) for s in (2, 4, 7)))
     [second, third] = run_data.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]
     assert (second.dt_s, second.tokens, second.window_s) == (2, 160, None)
     assert (third.dt_s, third.tokens, third.activity, third.definition) == (3, 240, "active", "sglang.log")
 
 
 def test_log_alone_gives_speed_and_its_basis(store: Store, provided: Callable[[Services], None]) -> None:
-    put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
+    save_samples(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
     provided(cast(Services, SimpleNamespace(store=store)))
-    said = report_on(store, store.runs())[0].summary
-    assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
-    assert said.alone.typical_tps == 44
-    assert said.factors is not None and said.factors.decode_tps == pytest.approx(44)
-    assert said.factors.steps_per_s is None and said.factors.reason == Reason(Code.NO_STEP_COUNTER)
+    summary = report_on(store, store.runs())[0].summary
+    assert (summary.window_s, summary.definition, summary.active_windows, summary.excluded_windows) == (
+        10,
+        "vllm.log",
+        5,
+        1,
+    )
+    assert summary.alone.typical_tps == 44
+    assert summary.factors is not None and summary.factors.decode_tps == pytest.approx(44)
+    assert summary.factors.steps_per_s is None and summary.factors.reason == Reason(Code.NO_STEP_COUNTER)
 
 
 def test_counters_beat_the_log_even_if_few(store: Store) -> None:
@@ -125,7 +130,7 @@ def test_counters_beat_the_log_even_if_few(store: Store) -> None:
                       first_tokens_total=1.0, requests_running=1.0)
         for s in (1, 3)
     ]  # fmt: skip
-    put(store, "vllm", *counted, *(vllm(10 * i, 40.0) for i in range(1, 7)))
+    save_samples(store, "vllm", *counted, *(vllm(10 * i, 40.0) for i in range(1, 7)))
     assert {row.definition for row in run_data.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]} == {"vllm.counter"}
     assert run_data.recent_speed(store, ["r1"], 1e9)["r1"] == [50.0]
 

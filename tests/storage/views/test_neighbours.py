@@ -1,4 +1,4 @@
-"""Which runs had company on their machine: a third server takes its share of what two are compared by."""
+"""Runs with neighbours on their machine: a third server takes its share of what two are compared by."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def span(run_id: str, began_min: float, ended_min: float) -> Span:
 
 
 def beside(store: Store, *spans: Span) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {one.run_id: set() for one in spans}
-    for other in load_queries.neighbours(store, spans):
-        found[other.span.run_id].add(other.run_id)
-    return found
+    texts_by_name: dict[str, set[str]] = {span.run_id: set() for span in spans}
+    for neighbour in load_queries.neighbours(store, spans):
+        texts_by_name[neighbour.span.run_id].add(neighbour.run_id)
+    return texts_by_name
 
 
 def test_neighbours_share_machine_and_time(store: Store) -> None:
@@ -75,14 +75,14 @@ def test_only_working_watched_server_is_company(store: Store) -> None:
     for name in ("mine", "idle", "asked", "counting"):
         store.save_run(a_run(name, 0, None))
     at = T0 + timedelta(minutes=2)
-    asked = RequestRecord("asked", "q", "w", "measure", "a", 0, 1, sent_at=at, total_ms=1000.0)
+    request = RequestRecord("asked", "q", "w", "measure", "a", 0, 1, sent_at=at, total_ms=1000.0)
     counters = [
         CounterSample(name, at + timedelta(seconds=n), float(n), "vllm.counter", generation_tokens_total=tokens * n)
         for n in range(3)
         for name, tokens in (("idle", 0.0), ("counting", 50.0))
     ]
-    store.write(Batch((asked, *counters))).result()
-    told = {one.run_id: one.worked for one in load_queries.neighbours(store, [span("mine", 1, 3)])}
+    store.write(Batch((request, *counters))).result()
+    told = {neighbour.run_id: neighbour.worked for neighbour in load_queries.neighbours(store, [span("mine", 1, 3)])}
     assert told == {"idle": False, "asked": True, "counting": True}
-    later = {one.run_id: one.worked for one in load_queries.neighbours(store, [span("mine", 5, 6)])}
+    later = {neighbour.run_id: neighbour.worked for neighbour in load_queries.neighbours(store, [span("mine", 5, 6)])}
     assert later == {"idle": False, "asked": False, "counting": False}

@@ -40,7 +40,7 @@ LLAMACPP_DRAFT = [
 ]  # fmt: skip
 
 
-def put(store: Store, *samples: Any, config: Config = PLAIN, ready_s: float = 0.0) -> None:
+def save_samples(store: Store, *samples: Any, config: Config = PLAIN, ready_s: float = 0.0) -> None:
     ready = NOW + timedelta(seconds=ready_s)
     run = Run(id="r1", name="r1", color=0, config=config, machine_id="m", created_at=NOW, ready_at=ready)
     store.write(Batch(samples))
@@ -78,7 +78,7 @@ def test_vllm_by_hand(store: Store) -> None:
     """In 2 s: 110 tokens of which 2 are first ones, 50 steps after the first token, 20 drafts of 4, 40 accepted."""
     before = {"drafts_total": 5.0, "draft_tokens_total": 20.0, "accepted_tokens_total": 9.0}
     after = {"drafts_total": 25.0, "draft_tokens_total": 100.0, "accepted_tokens_total": 49.0}
-    put(
+    save_samples(
         store,
         at(0, generation_tokens_total=10.0, first_tokens_total=1.0, inter_token_count_total=7.0,
            accepted_per_pos_total=[5.0, 4.0], **before),
@@ -99,7 +99,7 @@ def test_vllm_by_hand(store: Store) -> None:
 
 def test_vllm_ngram_capture(store: Store) -> None:
     """A real n-gram run: long drafts when they come, but they come rarely."""
-    put(store, *(at(10 * i, **counters) for i, counters in enumerate(VLLM_NGRAM)))
+    save_samples(store, *(at(10 * i, **counters) for i, counters in enumerate(VLLM_NGRAM)))
     row = only(store, "FROM run_windows(1000)")
     assert row["acceptance_length"] == pytest.approx(1 + 70212 / 17905)
     assert row["tokens_per_step"] == pytest.approx(129912 / (58931 + 769))
@@ -110,14 +110,14 @@ def test_vllm_ngram_capture(store: Store) -> None:
 
 
 def test_vllm_plain_capture_has_no_acceptance(store: Store) -> None:
-    put(store, *(at(10 * i, **counters) for i, counters in enumerate(VLLM_PLAIN)))
+    save_samples(store, *(at(10 * i, **counters) for i, counters in enumerate(VLLM_PLAIN)))
     for row in rows(store):
         assert row["tokens_per_step"] == 1.0
         assert row["acceptance_length"] is row["acceptance_rate"] is row["per_position"] is None
 
 
 def test_llamacpp_capture_counts_per_stream(store: Store) -> None:
-    put(
+    save_samples(
         store,
         *(at(i, "llamacpp.counter", **counters) for i, counters in enumerate(LLAMACPP_DRAFT)),
         at(2, "llamacpp.counter", **LLAMACPP_DRAFT[1]),
@@ -133,7 +133,9 @@ def test_llamacpp_capture_counts_per_stream(store: Store) -> None:
 
 def test_sglang_speculation_has_gauges_no_steps(store: Store) -> None:
     gauges = {"requests_running": 1.0, "accept_length_gauge": 2.5, "accept_rate_gauge": 0.5, "prompt_tokens_total": 7.0}
-    put(store, *(at(s, "sglang.counter", decode_tokens_total=100.0 * s, **gauges) for s in (0, 1)), config=DRAFTING)
+    save_samples(
+        store, *(at(s, "sglang.counter", decode_tokens_total=100.0 * s, **gauges) for s in (0, 1)), config=DRAFTING
+    )
     row = only(store)
     assert row["decode_tps"] == pytest.approx(100)
     assert row["tokens_per_step"] == row["acceptance_length"] == pytest.approx(2.5)
@@ -150,13 +152,13 @@ def test_sglang_speculation_has_gauges_no_steps(store: Store) -> None:
 def test_sglang_steps_known_only_without_drafts(
     store: Store, config: Config, steps_per_s: float | None, reason: str | None
 ) -> None:
-    put(store, *(at(s, "sglang.counter", decode_tokens_total=80.0 * s) for s in (0, 1)), config=config)
+    save_samples(store, *(at(s, "sglang.counter", decode_tokens_total=80.0 * s) for s in (0, 1)), config=config)
     row = only(store)
     assert (row["decode_tps"], row["steps_per_s"], row["reason"]) == (80.0, steps_per_s, reason)
 
 
 def test_counter_fall_is_a_reset_never_a_rate(store: Store) -> None:
-    put(store, vllm(0, 1000), vllm(1, 1050), vllm(2, 10), vllm(3, 60))
+    save_samples(store, vllm(0, 1000), vllm(1, 1050), vllm(2, 10), vllm(3, 60))
     first, reset, last = rows(store)
     assert (first["decode_tps"], last["decode_tps"]) == (50, 50)
     assert reset["reason"] == "counter_reset"
@@ -166,7 +168,7 @@ def test_counter_fall_is_a_reset_never_a_rate(store: Store) -> None:
 
 
 def test_outage_is_a_gap_not_a_giant_difference(store: Store) -> None:
-    put(store, *(vllm(s, 50 * s) for s in (0, 1, 2, 3, 60, 61)))
+    save_samples(store, *(vllm(s, 50 * s) for s in (0, 1, 2, 3, 60, 61)))
     gap = rows(store)[3]
     assert gap["decode_tps"] is None
     assert gap["reason"] == "no_answer seconds=57.0"
@@ -176,12 +178,12 @@ def test_outage_is_a_gap_not_a_giant_difference(store: Store) -> None:
 
 
 def test_a_slow_scrape_interval_is_no_outage(store: Store) -> None:
-    put(store, *(vllm(10 * s, 500 * s) for s in range(5)))
+    save_samples(store, *(vllm(10 * s, 500 * s) for s in range(5)))
     assert [row["decode_tps"] for row in rows(store)] == [50] * 4
 
 
 def test_time_is_monotonic_under_any_wall_clock(store: Store) -> None:
-    put(store, vllm(0, 0), replace(vllm(1, 50), ts=NOW - timedelta(hours=1)), vllm(2, 100))
+    save_samples(store, vllm(0, 0), replace(vllm(1, 50), ts=NOW - timedelta(hours=1)), vllm(2, 100))
     assert [row["decode_tps"] for row in rows(store)] == [50, 50]
 
 
@@ -199,13 +201,13 @@ def test_time_is_monotonic_under_any_wall_clock(store: Store) -> None:
     ],
 )
 def test_activity(store: Store, before: CounterSample, after: CounterSample, activity: str | None) -> None:
-    put(store, before, after)
+    save_samples(store, before, after)
     assert only(store)["activity"] == activity
 
 
 def test_ranks_sum_and_ratios_use_sums(store: Store) -> None:
     drafts = {"drafts_total": 0.0, "accepted_tokens_total": 0.0, "accepted_per_pos_total": [0.0, 0.0]}
-    put(
+    save_samples(
         store,
         vllm(0, 0, kv_usage_ratio=0.1, **drafts),
         replace(vllm(0, 0, **drafts), engine_index=1),
@@ -224,7 +226,7 @@ def test_ranks_sum_and_ratios_use_sums(store: Store) -> None:
 
 
 def test_unknown_share_of_a_rank_hides_the_sum(store: Store) -> None:
-    put(store, *(replace(vllm(s, tokens), engine_index=rank) for s, rank, tokens in
+    save_samples(store, *(replace(vllm(s, tokens), engine_index=rank) for s, rank, tokens in
                  ((0, 0, 0), (0, 1, 500), (1, 0, 100), (1, 1, 3), (2, 0, 200), (2, 1, 53))))  # fmt: skip
     broken, whole = rows(store, "FROM run_samples ORDER BY ts")
     assert (broken["decode_tps"], broken["reason"]) == (None, "counter_reset")
@@ -235,7 +237,7 @@ def test_windows_align_on_ready_and_use_sums(store: Store) -> None:
     """Ready after 3 s: the first window holds seconds 3 to 5, with 10 and 90 tokens in unequal steps."""
     counts = ((3, 0.0, 0.0), (4, 10.0, 10.0), (5, 100.0, 40.0), (6, 150.0, 90.0))
     samples = [vllm(s, tokens, inter_token_count_total=steps) for s, tokens, steps in counts]
-    put(store, *samples, ready_s=3.0)
+    save_samples(store, *samples, ready_s=3.0)
     first, second = rows(store, "FROM engine_windows(2) ORDER BY since_ready_s")
     assert (first["since_ready_s"], first["window_s"], first["covered_s"]) == (2, 2, 2)
     assert first["decode_tps"] == 50
@@ -245,7 +247,7 @@ def test_windows_align_on_ready_and_use_sums(store: Store) -> None:
 
 
 def test_a_window_with_prefill_inside_is_mixed(store: Store) -> None:
-    put(store, vllm(0, 0), vllm(1, 50), vllm(2, 100, first=1), vllm(3, 150, first=1), vllm(4, 200, first=1))
+    save_samples(store, vllm(0, 0), vllm(1, 50), vllm(2, 100, first=1), vllm(3, 150, first=1), vllm(4, 200, first=1))
     assert [row["activity"] for row in rows(store, "FROM run_windows(2) ORDER BY ts")] == ["mixed", "active"]
 
 
@@ -253,7 +255,7 @@ def test_a_log_line_stands_as_it_was_printed(store: Store) -> None:
     line = LogSample(
         "r1", NOW, 10, 1, "vllm.log", window_s=10.0, generation_tps=33.5, acceptance_length=3.1, per_position=[0.9]
     )
-    put(store, line)
+    save_samples(store, line)
     row = only(store)
     assert (row["source"], row["window_s"], row["decode_tps"], row["acceptance_length"]) == ("log", 10, 33.5, 3.1)
     assert row["steps_per_s"] is row["tokens_per_step"] is None
@@ -262,7 +264,7 @@ def test_a_log_line_stands_as_it_was_printed(store: Store) -> None:
 
 def test_log_is_checked_against_same_seconds(store: Store) -> None:
     log = {"definition": "vllm.log", "window_s": 4.0}
-    put(
+    save_samples(
         store,
         *(vllm(s + 0.5, 50 * s) for s in range(12)),
         LogSample("r1", NOW + timedelta(seconds=8), 1, 1, generation_tps=40.0, **log),
@@ -277,7 +279,7 @@ def test_log_is_checked_against_same_seconds(store: Store) -> None:
 def test_finished_requests_match_all_counters(store: Store) -> None:
     """Two requests of 100 tokens: in 1 s and in 3 s by the log, in 5 s together by the counters."""
     request = {"definition": "llamacpp.log", "kind": "request", "generated_tokens": 100.0}
-    put(
+    save_samples(
         store,
         *(at(s, "llamacpp.counter", generation_tokens_total=tokens, decode_seconds_total=seconds)
           for s, tokens, seconds in ((0, 0.0, 0.0), (2, 100.0, 1.5), (4, 100.0, 1.5), (6, 200.0, 5.0))),
@@ -287,12 +289,14 @@ def test_finished_requests_match_all_counters(store: Store) -> None:
     row = only(store, "FROM samples_crosscheck")
     assert (row["log_tps"], row["counter_tps"], row["window_s"]) == (50, 40, 6)
     assert row["relative_difference"] == pytest.approx(-0.2)
-    put(store, LogSample("r1", NOW + timedelta(seconds=6), 6, 6, window_s=1.0, generation_tps=100.0, **request))
+    save_samples(
+        store, LogSample("r1", NOW + timedelta(seconds=6), 6, 6, window_s=1.0, generation_tps=100.0, **request)
+    )
     assert only(store, "FROM samples_crosscheck")["counter_tps"] is None, "not the same requests"
 
 
 def test_since_gives_what_all_gives(store: Store) -> None:
-    put(store, *(vllm(s, 50 * s) for s in range(200)))
+    save_samples(store, *(vllm(s, 50 * s) for s in range(200)))
     since = NOW + timedelta(seconds=150)
     recent = rows(store, "FROM run_samples_since(?) ORDER BY ts", since)
     assert recent == rows(store, "FROM run_samples WHERE ts > ? ORDER BY ts", since)

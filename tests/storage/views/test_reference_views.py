@@ -13,8 +13,8 @@ ROWS = {"sources": 5, "configurations": 256, "measurements": 417, "claims": 106,
 
 @pytest.mark.parametrize("name", ROWS)
 def test_all_rows_are_there_and_say_what_they_are(store: Store, name: str) -> None:
-    found = store.query(f"SELECT count(*) AS n, list(DISTINCT standing) AS s FROM reference_{name}").to_pylist()
-    assert found == [{"n": ROWS[name], "s": ["as published"]}]
+    rows = store.query(f"SELECT count(*) AS n, list(DISTINCT standing) AS s FROM reference_{name}").to_pylist()
+    assert rows == [{"n": ROWS[name], "s": ["as published"]}]
 
 
 def test_rows_keep_types_and_nulls(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""What the runs view says of a run: as its log tells it, else as it was asked; null only with its reason."""
+"""Rows of the runs view: as the log states it, else as requested; null only with its reason."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def test_no_method_stated_is_not_no_speculation(
     method: str | None,
     reason: str | None,
 ) -> None:
-    found = row(store, Config(engine="vllm", argv=ARGV, speculative=speculation), logged_facts=logged_facts)
-    assert found["speculates"] is (speculation is not None)
-    assert found["speculative_method"] == method
-    assert (found["speculative_method_reason"] or "").startswith(reason or "")
-    assert (found["speculative_method_reason"] is None) is (method is not None)
+    actual_row = row(store, Config(engine="vllm", argv=ARGV, speculative=speculation), logged_facts=logged_facts)
+    assert actual_row["speculates"] is (speculation is not None)
+    assert actual_row["speculative_method"] == method
+    assert (actual_row["speculative_method_reason"] or "").startswith(reason or "")
+    assert (actual_row["speculative_method_reason"] is None) is (method is not None)
 
 
 def test_missing_command_hides_speculation(store: Store) -> None:
-    found = row(store, Config(engine="vllm"))
-    assert found["speculates"] is None
-    assert found["speculative_method_reason"] == "start_not_known"
+    actual_row = row(store, Config(engine="vllm"))
+    assert actual_row["speculates"] is None
+    assert actual_row["speculative_method_reason"] == "start_not_known"
 
 
 def test_watched_log_reveals_speculation(store: Store) -> None:
@@ -76,6 +76,6 @@ def test_watched_log_reveals_speculation(store: Store) -> None:
     assert run.logged_facts == {"speculative_method": "mtp", "speculative_num_tokens": 3}
     assert run.with_fact("num_spec_tokens", 3) is run
     store.save_run(run)
-    (found,) = store.query("SELECT speculates, speculative_method, speculative_num_tokens FROM runs").to_pylist()
-    assert found == {"speculates": True, "speculative_method": "mtp", "speculative_num_tokens": 3}
+    (row,) = store.query("SELECT speculates, speculative_method, speculative_num_tokens FROM runs").to_pylist()
+    assert row == {"speculates": True, "speculative_method": "mtp", "speculative_num_tokens": 3}
     assert store.run("r1") == run

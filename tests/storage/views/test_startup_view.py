@@ -20,11 +20,11 @@ def row_of(
 ) -> dict[str, Any]:
     config = Config(engine=engine, engine_version=version)
     store.save_run(Run(id="r", name="r", color=0, config=config, machine_id="m", created_at=NOW))
-    told = [
+    events = [
         Event("r", NOW + timedelta(seconds=n), "startup", key, offset=n, data={"key": key, "value": value})
         for n, (key, value) in enumerate(facts.items())
     ]
-    store.write(Batch(tuple(told))).result()
+    store.write(Batch(tuple(events))).result()
     (row,) = store.query("FROM startup").to_pylist()
     return row  # type: ignore[no-any-return]
 
@@ -45,11 +45,11 @@ def test_facts_become_columns(store: Store) -> None:
 
 
 def test_what_a_log_says_last_counts(store: Store) -> None:
-    told = [
+    events = [
         Event("r", NOW, "startup", "x", offset=n, data={"key": "kv_cache_tokens", "value": value})
         for n, value in ((2, 900), (1, 800))
     ]
-    store.write(Batch(tuple(told))).result()
+    store.write(Batch(tuple(events))).result()
     assert store.query("SELECT kv_cache_tokens FROM startup")["kv_cache_tokens"].to_pylist() == [900]
 
 

@@ -27,8 +27,8 @@ def test_one_server_start_serves_all_blocks() -> None:
     assert (arm.config.engine, arm.config.tensor_parallel, arm.config.env) == ("vllm", 2, {"VLLM_ROCM_USE_AITER": "1"})
     assert (plan.question, plan.title, plan.budget.rounds, plan.budget.runs) == ("measure", "tiny-h200", 3, 3)
     assert plan.budget.hours == 1.5
-    told = [(part.workload, part.objective) for part in plan.per_workload()]
-    assert told == [("grid", "output_tps@128"), ("drive:lm-eval", "accuracy"), ("drive:bfcl", "accuracy")]
+    rows = [(part.workload, part.objective) for part in plan.per_workload()]
+    assert rows == [("grid", "output_tps@128"), ("drive:lm-eval", "accuracy"), ("drive:bfcl", "accuracy")]
     speed, accuracy, calls = (part.params for part in plan.per_workload())
     assert speed == {
         "endpoint": "completions", "prompt_tokens": [8192], "output_tokens": [1024], "concurrency": [128], "repeats": 4,
@@ -119,8 +119,8 @@ def test_unlike_tasks_become_separate_loads() -> None:
     second = "\n    - name: aime25\n      num_fewshot: 0\n"
     text = RECIPE.replace("        max_length: 32768\n", f"        max_length: 32768{second}")
     parts = read(text).per_workload()
-    told = [(part.workload_title, part.params.get("tasks")) for part in parts[1:3]]
-    assert told == [("lm-eval gsm8k", "gsm8k"), ("lm-eval aime25", "aime25")]
+    rows = [(part.workload_title, part.params.get("tasks")) for part in parts[1:3]]
+    assert rows == [("lm-eval gsm8k", "gsm8k"), ("lm-eval aime25", "aime25")]
     plan = read(text, "lm_eval.aime25")
     assert [part.workload_title for part in plan.per_workload()] == ["grid", "drive:lm-eval", "drive:bfcl"]
     assert any(note.startswith("lm_eval.aime25 (line") for note in plan.notes)
@@ -128,10 +128,10 @@ def test_unlike_tasks_become_separate_loads() -> None:
 
 def test_same_kind_configs_are_called_by_name() -> None:
     config = RECIPE[RECIPE.index("    - name: 8k-in-1k-out") :]
-    other = config.replace("8k-in-1k-out", "1k-in-1k-out").replace("input_len: 8192", "input_len: 1024")
-    parts = read(RECIPE + other).per_workload()
-    told = [(part.workload_title, part.params["prompt_tokens"]) for part in parts[:2]]
-    assert told == [("grid 8k-in-1k-out", [8192]), ("grid 1k-in-1k-out", [1024])]
+    other_text = config.replace("8k-in-1k-out", "1k-in-1k-out").replace("input_len: 8192", "input_len: 1024")
+    parts = read(RECIPE + other_text).per_workload()
+    rows = [(part.workload_title, part.params["prompt_tokens"]) for part in parts[:2]]
+    assert rows == [("grid 8k-in-1k-out", [8192]), ("grid 1k-in-1k-out", [1024])]
 
 
 def test_user_can_omit_a_block_or_part() -> None:

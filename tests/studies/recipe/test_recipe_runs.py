@@ -50,8 +50,8 @@ def test_bfcl_is_carried_to_its_scores(tmp_path: Path) -> None:
     env = environment(job, {"PYTHONPATH": str(tmp_path), "CAPTURED": str(captured)})
     for command in commands_of(job):
         subprocess.run(command, env=env, check=True, capture_output=True)
-    said = (results.parent / "calls").read_text().splitlines()
-    assert said == [f"{word} simple_python,multi_turn http://h:1/v1" for word in ("generate", "evaluate")]
+    lines = (results.parent / "calls").read_text().splitlines()
+    assert lines == [f"{word} simple_python,multi_turn http://h:1/v1" for word in ("generate", "evaluate")]
     assert len(list(results.rglob("*_score.json"))) == len(list(results.rglob("*_result.json"))) == 3
 
 
@@ -97,14 +97,14 @@ def test_a_recipe_is_run_to_its_numbers(tmp_path: Path) -> None:
     file.write_text(small)
     words = ["study", "run", str(file), "--json", "--without", "bfcl", "--lm-eval", str(lm_eval)]
     env = {"PITWALL_DATA": str(tmp_path / "data"), "PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(COMMAND_LINE), *words], env=env, cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout, done.stderr
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["answer"], told["runs"]) == (0, "measured", 2), told
-    speed, accuracy = told["workloads"]
+    assert process.stdout, process.stderr
+    document = json.loads(process.stdout)
+    assert (process.returncode, document["answer"], document["runs"]) == (0, "measured", 2), document
+    speed, accuracy = document["workloads"]
     assert speed["arms"][0]["mean"] == pytest.approx(2 / 0.005, rel=0.5)  # two streams of 5 ms a token, on a busy box
     assert accuracy["arms"][0]["values"] == [pytest.approx((0.8 + 0.25) / 2)] * 2
-    assert any(reason.startswith("bfcl (line") for reason in told["reasons"])
+    assert any(reason.startswith("bfcl (line") for reason in document["reasons"])
     assert shutil.which("vllm", path=str(tmp_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from load_records import FIDELITY, Load
 from reports.cache.run_cache import EvidenceCache, ReportCache
-from samples import Batch
+from samples import Batch, GpuSample
 from settings import Settings
 from storage.store import Store
 from tests.analysis.comparison.ideal_engine import T0, IdealEngine, repeats
@@ -208,3 +209,19 @@ def test_answers_of_the_arms_are_compared_where_they_were_measured(store: Store,
     assert not at.exception
     assert "Same answers?" in [title.value for title in at.subheader]
     assert "they differ more than two starts of the baseline do" in said(at) and "512 tokens" in said(at)
+
+
+def test_charts_over_time_are_offered_if_there_is_something_to_draw(store: Store, ids: list[str]) -> None:
+    """The results of other tools have no samples: names and switches of no chart would stand there."""
+    title = "Over time since ready"
+    assert title not in [one.value for one in page(run=ids).subheader]
+    begin = store.runs_of(ids[:1])[0].ready_at
+    assert begin
+    at = [begin + timedelta(seconds=n) for n in range(3)]
+    store.write(Batch(tuple(GpuSample(ids[0], ts, 0.0, "m", 0, power_w=300.0) for ts in at))).result()
+    assert title in [one.value for one in page(run=ids).subheader]
+
+
+def test_differences_are_listed_once_and_their_reasons_folded(store: Store, ids: list[str]) -> None:
+    (fold,) = [one for one in page(run=ids).expander if one.label == "Why these are separate arms"]
+    assert "is not a repeat of" in " ".join(str(one.value) for one in fold.caption) and not fold.proto.expanded

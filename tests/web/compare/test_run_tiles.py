@@ -1,28 +1,34 @@
-"""The numbers that lead the tiles of a run."""
+"""The tiles of a run's numbers."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
 import pytest
 
-from analysis.metrics.registry import MetricId
-from reports.runs.run_metrics import MetricValue
-from web.compare.run_tiles import lead_metrics
+from domain import Config, Run, RunState
+from reports.runs.metric_inputs import metrics_of_runs
+from reports.runs.run_report import report_on
+from settings import Settings
+from storage.store import Store
+from tests.analysis.comparison.ideal_engine import T0
+from web.compare.run_tiles import number_tiles
 
-STREAM, TTFT, PER_STEP = MetricId("stream_tps"), MetricId("ttft_ms", 1), MetricId("tokens_per_step")
-OUTPUT_4, OUTPUT_16 = MetricId("output_tps", 4), MetricId("output_tps", 16)
-TYPICAL = MetricId("typical_tps", 1)
 
-
-@pytest.mark.parametrize(
-    ("values", "lead"),
-    [
-        ({STREAM: 50.0, OUTPUT_4: 9.0, OUTPUT_16: 8.0, PER_STEP: 1.0, TTFT: 30.0}, [STREAM, OUTPUT_16, TTFT]),
-        ({STREAM: 50.0, OUTPUT_4: 9.0, OUTPUT_16: None, PER_STEP: 2.5, TTFT: 30.0}, [STREAM, OUTPUT_4, PER_STEP]),
-        ({STREAM: None, TYPICAL: 40.0}, [TYPICAL]),
-        ({STREAM: None}, []),
-    ],
-)
-def test_lead_is_stream_output_and_drafts_or_first_token(
-    values: dict[MetricId, float | None], lead: list[MetricId]
+@pytest.mark.parametrize(("kind", "lists_unknown"), [("imported", False), ("launched", True)])
+def test_file_without_a_known_number_has_no_list_of_unknown_ones(
+    tmp_path: Path, kind: Literal["imported", "launched"], lists_unknown: bool
 ) -> None:
-    assert lead_metrics({metric: MetricValue(value) for metric, value in values.items()}) == lead
+    """Another tool's results stand below; that none of ten numbers is known stands in 'Every number'."""
+    run = Run(
+        id="r", name="r", color=0, kind=kind, config=Config(), machine_id="m", created_at=T0, state=RunState.FINISHED
+    )
+    store = Store.open(Settings(data_dir=tmp_path))
+    try:
+        store.save_run(run)
+        (report,) = report_on(store, [run])
+        metrics = metrics_of_runs(store, [report])["r"]
+        assert ("not known" in number_tiles(report, metrics).lower()) is lists_unknown
+    finally:
+        store.close()

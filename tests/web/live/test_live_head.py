@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, RunState
+from launcher.runs.queue import QueueWait
 from reports.cache.run_cache import ReportCache
 from settings import Settings
 from storage.store import Store
@@ -108,6 +109,32 @@ def test_at_the_end_two_runs_are_to_be_compared(store: Store, links: list[Link])
     at = live(*ids)
     assert links[-1] == Link("Done: b is not ranked against a", page_paths.COMPARE, ids)
     assert stands_out(at)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "is_on_hold", "texts"),
+    [
+        (("a",), False, []),  # a is on the page, and the strip counts what waits
+        (("a", "elsewhere"), False, ["b: waits for a and elsewhere"]),
+        (("a",), True, ["b: the queue is on hold"]),
+        ((), False, ["b: starts next"]),
+    ],
+)
+def test_wait_for_a_run_on_the_page_is_not_repeated(
+    store: Store,
+    links: list[Link],
+    provide_services: ProvideServices,
+    tmp_path: Path,
+    ahead: tuple[str, ...],
+    is_on_hold: bool,
+    texts: list[str],
+) -> None:
+    supervisor = SimpleNamespace(queue_waits=lambda: {"b": QueueWait(ahead)}, is_queue_on_hold=is_on_hold)
+    provided = {"store": store, "settings": Settings(data_dir=tmp_path / "data"), "reports": ReportCache()}
+    provide_services(SimpleNamespace(**provided, fleet=None, supervisor=supervisor))
+    at = live(a_run(store, "a", RunState.FINISHED), a_run(store, "b", RunState.QUEUED))
+    captions = [caption.value.replace("\\", "").partition(", queued")[0] for caption in at.caption]
+    assert [words for words in captions if words.startswith("b:")] == texts
 
 
 def test_charts_precede_the_answer(store: Store, links: list[Link], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from tests.analysis.comparison.hand_made import load, request
 from tests.analysis.comparison.ideal_engine import T0
 from tests.collectors.imports.captured import captured, loads_of
 from tests.web.conftest import ProvideServices
-from web.loads.panels.load_results import load_titles
+from web.loads.panels.load_results import load_titles, results_table
 
 PAGE = """
 from web.context import services
@@ -134,9 +134,22 @@ def test_results_of_another_tool_come_with_their_settings(store: Store) -> None:
     assert not at.exception
     pages = [unescape(re.sub(r"<[^>]+>", " ", str(html.proto.body))) for html in at.get("html")]
     (table,) = [page for page in pages if "Decode speed of the batch, tok/s" in page]
-    assert "224.5" in table and "1641" in table
+    assert "224.5" in table and "1,641" in table
     (settings,) = [page for page in pages if "Setting" in page]
     assert re.search(r"flash_attn\s+1\s+is_pp_shared\s+0\s+n_gpu_layers\s+-1", settings)
+
+
+def test_point_without_a_shown_statistic_has_no_row() -> None:
+    """A tool that states each draft position's acceptance has fifteen such points, and one with the speeds."""
+    whole = Result("r", "l", T0, "4 at once", "output_tps", "mean", "tok/s", "tool", 12_345.6, concurrency=4)
+    positions = [
+        Result("r", "l", T0, f"4 at once, draft position {n}", "position_acceptance", "mean", "", "tool", 0.5)
+        for n in range(2)
+    ]
+    head, cells = results_table([whole, *positions])
+    assert head == ["", "Output speed, tok/s"]
+    assert [re.sub(r"<[^>]*>", "", " ".join(row)) for row in cells] == ["4 at once 12,345.6"]
+    assert results_table(positions)[1] == []
 
 
 def test_loads_of_one_kind_are_numbered() -> None:

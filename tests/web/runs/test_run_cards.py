@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analysis.runs.run_line import RunLine
 from domain import Config, Run, RunState
 from reports.cache.run_cache import ReportCache
 from reports.runs.run_report import report_on
@@ -65,6 +66,15 @@ def test_ended_run_has_the_number_of_compare(store: Store) -> None:
     assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(
         store, ["r1"], ReportCache()
     )
+
+
+def test_ended_run_has_the_speed_of_its_line_first(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs, Run and Live lead with the speed of one stream; the mean of the counters would be another number."""
+    store.save_run(RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW}))
+    line = RunLine(numbers={"stream_tps": 123.4})
+    monkeypatch.setattr(run_cards, "cached_lines", lambda _store, run_ids, _version: dict.fromkeys(run_ids, line))
+    page = first_cards(store, ["r1"], ReportCache())
+    assert "123 <small>tok/s</small>" in page and "mean while decoding" not in page
 
 
 def test_counters_are_read_once_for_cards_and_charts(

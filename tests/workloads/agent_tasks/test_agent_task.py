@@ -45,8 +45,8 @@ def test_solved_task_is_recorded_with_its_turns(tmp_path: Path, protocol: str) -
 
 def test_no_text_and_no_key_is_recorded(tmp_path: Path) -> None:
     records, output = records_of(tmp_path, "tell")
-    written = (tmp_path / "runs/r/workload/requests.jsonl").read_text() + output
-    assert records.checks[0].is_pass and not any(word in written for word in (*PROMPT.split(), SERVER_KEY))
+    text = (tmp_path / "runs/r/workload/requests.jsonl").read_text() + output
+    assert records.checks[0].is_pass and not any(word in text for word in (*PROMPT.split(), SERVER_KEY))
     log = (tmp_path / "runs/r/workload/agent-1/agent.log").read_text()
     assert PROMPT in log and "keys: <secret> []" in log
     assert (tmp_path / "parser-fix").joinpath("answer.txt").exists() is False, "the original stays as it was"

@@ -148,37 +148,37 @@ def test_unawaited_record_delays_no_other(end: str) -> None:
     place = {"run_id": "r", "request_id": "r-1", "workload": "traffic", "phase": "measure", "prompt_class": "Text"}
     record = RequestRecord(**place, stream=0, concurrency=1, sent_at=utc_now())
 
-    async def heard() -> RequestRecord | None:
-        said = asyncio.StreamReader()
-        one = pool.SenderProcess(SimpleNamespace(stdout=said))  # type: ignore[arg-type]
-        one.pending[1] = asyncio.get_running_loop().create_future()
-        said.feed_data(encode_frame(RequestResult(0, record)))  # given up meanwhile
-        said.feed_data(
+    async def next_record() -> RequestRecord | None:
+        stream_reader = asyncio.StreamReader()
+        sender_process = pool.SenderProcess(SimpleNamespace(stdout=stream_reader))  # type: ignore[arg-type]
+        sender_process.pending[1] = asyncio.get_running_loop().create_future()
+        stream_reader.feed_data(encode_frame(RequestResult(0, record)))  # given up meanwhile
+        stream_reader.feed_data(
             {
                 "answers": encode_frame(RequestResult(1, record)),
                 "talks nonsense": FRAME_HEAD.pack(2) + b"no",
                 "ends": b"",
             }[end]
         )
-        said.feed_eof()
+        stream_reader.feed_eof()
         with suppress(pickle.UnpicklingError):
-            await one.listen()
-        assert one.is_over
-        return await asyncio.wait_for(one.pending[1], 10)
+            await sender_process.listen()
+        assert sender_process.is_over
+        return await asyncio.wait_for(sender_process.pending[1], 10)
 
-    assert asyncio.run(heard()) == (record if end == "answers" else None)
+    assert asyncio.run(next_record()) == (record if end == "answers" else None)
 
 
 def test_full_processes_start_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "CHECK_EVERY_S", 0.01)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
 
-    async def grown(limit: float, wanted: int) -> int:
+    async def grown(limit: float, number: int) -> int:
         monkeypatch.setattr(pool, "CPU_LIMIT", limit)
         spread = pool.SenderPool(RequestTarget("r", "traffic", "http://127.0.0.1:9", "m"))
         async with spread.running():
             async with asyncio.timeout(60):
-                while spread.count < wanted:
+                while spread.count < number:
                     await asyncio.sleep(0.01)
             await asyncio.sleep(0.1)
             return spread.count

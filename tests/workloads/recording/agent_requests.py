@@ -1,4 +1,4 @@
-"""What a coding agent sends, turn by turn, with prefixes that break for a known cause."""
+"""Requests of a coding agent, turn by turn, with prefixes that break for a known cause."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Agent:
 
     def body(self, **changes: Any) -> Body:
         messages = [{"role": "system", "content": self.system}, *self.messages]
-        asked = {"model": "demo", "tools": list(self.tools), "messages": messages, "max_tokens": 2}
-        return asked | {"stream": True, "stream_options": {"include_usage": True}} | changes
+        fields = {"model": "demo", "tools": list(self.tools), "messages": messages, "max_tokens": 2}
+        return fields | {"stream": True, "stream_options": {"include_usage": True}} | changes
 
     def answer(self, words: int = 20, thinking: str | None = None) -> None:
         """The model's answer, as the agent sends it back, and the next message of the person."""

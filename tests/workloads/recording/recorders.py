@@ -54,9 +54,9 @@ async def recorder_of(base_url: str, folder: Path, keeps_text: bool = False, **l
     clock_s = [time.monotonic()]
     token = RecorderToken(lambda: clock_s[0], clock_s[0] + 3600)
     bounds = replace(RecordingLimits(), **limits)
-    kept = RecordedText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
+    recorded_text = RecordedText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
     async with upstream_at(base_url, KEY, bounds, time.monotonic) as upstream:
-        recorder = Recorder("r", folder / "requests.jsonl", upstream, token, bounds, kept)
+        recorder = Recorder("r", folder / "requests.jsonl", upstream, token, bounds, recorded_text)
         recorder.begin()
         with listening(0) as sock:
             async with recording(recorder, sock):

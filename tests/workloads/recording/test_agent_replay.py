@@ -97,8 +97,8 @@ def replayed(
     """The requests of a replay through `./pitwall load`."""
     folder.mkdir()
     write_shape(folder / "shape.jsonl", shape)
-    asked = {"file": str(folder / "shape.jsonl"), **params}
-    job = Job(folder, base_url, engine=engine, workload="agent-replay", params=asked)
+    fields = {"file": str(folder / "shape.jsonl"), **params}
+    job = Job(folder, base_url, engine=engine, workload="agent-replay", params=fields)
     status, said = job.run()
     assert (status, said) == (0, ""), (status, said)
     return sorted(job.rows, key=lambda row: row.sequence or 0)
@@ -164,8 +164,8 @@ def test_answers_of_a_replay(demo_server: DemoServer, tmp_path: Path, answers: s
     assert totals["computed_prompt_tokens"] == sum(computed(rows)) and "recorded_computed_prompt_tokens" not in totals
     turns = turns_of(rows)
     assert [(turn.session, turn.depth) for turn in turns] == [(rows[0].request_id, 0), (rows[0].request_id, 1)]
-    told = shape_of(turns).requests
-    assert [r.prompt_tokens for r in told] == [300, 560] and told[1].shares == SharedPrefix(0, 300)
+    requests = shape_of(turns).requests
+    assert [r.prompt_tokens for r in requests] == [300, 560] and requests[1].shares == SharedPrefix(0, 300)
 
 
 @pytest.mark.engine

@@ -55,7 +55,7 @@ async def connected(
     return reader, writer
 
 
-def on_its_way(seen: SeenRequests, folder: Path) -> tuple[tuple[bytes, bytes], Recording]:
+def on_its_way(seen_requests: SeenRequests, folder: Path) -> tuple[tuple[bytes, bytes], Recording]:
     """Return what the server had after half of a second request, and the client's whole answer."""
 
     async def act(recording: Recording) -> tuple[bytes, bytes]:
@@ -63,7 +63,7 @@ def on_its_way(seen: SeenRequests, folder: Path) -> tuple[tuple[bytes, bytes], R
         reader, writer = await connected(recording, len(BODY))
         writer.write(BODY[:HALF])
         await asyncio.sleep(WAIT_S)
-        arrived = bytes(seen.bodies[0])
+        arrived = bytes(seen_requests.bodies[0])
         for start in range(HALF, len(BODY), 5000):
             writer.write(BODY[start : start + 5000])
             await asyncio.sleep(0.005)
@@ -71,13 +71,13 @@ def on_its_way(seen: SeenRequests, folder: Path) -> tuple[tuple[bytes, bytes], R
         writer.close()
         return arrived, answer
 
-    return during(seen.script, folder, act)
+    return during(seen_requests.script, folder, act)
 
 
 def test_a_body_reaches_the_server_while_it_arrives(tmp_path: Path) -> None:
-    seen = SeenRequests()
-    (arrived, answer), recording = on_its_way(seen, tmp_path)
-    assert arrived == BODY[:HALF] and [bytes(body) for body in seen.bodies] == [BODY]
+    seen_requests = SeenRequests()
+    (arrived, answer), recording = on_its_way(seen_requests, tmp_path)
+    assert arrived == BODY[:HALF] and [bytes(body) for body in seen_requests.bodies] == [BODY]
     assert b"data: [DONE]" in answer
     assert [(row.error_kind, row.prompt_tokens) for row in recording.rows] == [(None, 3), (None, 3)]
     prefixes = [row.extra["prefix"] for row in recording.rows]
@@ -87,15 +87,15 @@ def test_a_body_reaches_the_server_while_it_arrives(tmp_path: Path) -> None:
 def test_a_body_is_sent_again_if_the_kept_connection_was_dropped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    seen = SeenRequests(closes_after_head=0)
-    (_, answer), recording = on_its_way(seen, tmp_path)
-    assert bytes(seen.bodies[1]) == BODY and b"data: [DONE]" in answer
+    seen_requests = SeenRequests(closes_after_head=0)
+    (_, answer), recording = on_its_way(seen_requests, tmp_path)
+    assert bytes(seen_requests.bodies[1]) == BODY and b"data: [DONE]" in answer
     assert [row.error_kind for row in recording.rows] == [None, None]
     assert "socket.send" not in caplog.text  # asyncio warns of each piece for a closed connection
 
 
 def test_a_packed_body_is_unpacked_first(tmp_path: Path) -> None:
-    packed, seen = gzip.compress(BODY), SeenRequests()
+    packed, seen_requests = gzip.compress(BODY), SeenRequests()
 
     async def act(recording: Recording) -> bytes:
         await post(recording)
@@ -105,13 +105,13 @@ def test_a_packed_body_is_unpacked_first(tmp_path: Path) -> None:
         writer.write(packed[50:])
         await reader.read()
         writer.close()
-        return bytes(seen.bodies[0])
+        return bytes(seen_requests.bodies[0])
 
-    assert during(seen.script, tmp_path, act)[0] == BODY
+    assert during(seen_requests.script, tmp_path, act)[0] == BODY
 
 
 def test_a_client_that_goes_within_its_body_costs_one_connection(tmp_path: Path) -> None:
-    seen = SeenRequests()
+    seen_requests = SeenRequests()
 
     async def act(recording: Recording) -> tuple[int, int]:
         await post(recording)
@@ -125,14 +125,14 @@ def test_a_client_that_goes_within_its_body_costs_one_connection(tmp_path: Path)
         await recording.recorder.finished.join()
         return status, recording.recorder.held_bytes + recording.recorder.in_flight
 
-    (status, left), recording = during(seen.script, tmp_path, act)
-    assert (status, left, seen.lost) == (200, 0, 1)
+    (status, left), recording = during(seen_requests.script, tmp_path, act)
+    assert (status, left, seen_requests.lost) == (200, 0, 1)
     assert len(recording.rows) == 2  # without the one that was never sent whole
 
 
 @pytest.mark.parametrize("sent_bytes", [0, 1000])
 def test_an_announced_body_that_is_too_large_never_reaches_the_server(sent_bytes: int, tmp_path: Path) -> None:
-    seen = SeenRequests()
+    seen_requests = SeenRequests()
 
     async def act(recording: Recording) -> bytes:
         await post(recording)
@@ -142,8 +142,8 @@ def test_an_announced_body_that_is_too_large_never_reaches_the_server(sent_bytes
         writer.close()
         return answer
 
-    answer, recording = during(seen.script, tmp_path, act, body_bytes=1500)
-    assert answer.startswith(b"HTTP/1.1 413 ") and len(seen.bodies) == 1 and not seen.lost
+    answer, recording = during(seen_requests.script, tmp_path, act, body_bytes=1500)
+    assert answer.startswith(b"HTTP/1.1 413 ") and len(seen_requests.bodies) == 1 and not seen_requests.lost
     assert len(recording.rows) == 1
 
 

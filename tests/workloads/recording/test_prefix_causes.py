@@ -174,9 +174,9 @@ def sent_again(agent: Agent) -> list[Body]:
 def side_question(agent: Agent) -> list[Body]:
     """A question about the chat so far, after which the chat goes on without it."""
     bodies = agent.turns(3)
-    asked = [*agent.messages[:-2], {"role": "user", "content": "What is this chat about?"}]
+    messages = [*agent.messages[:-2], {"role": "user", "content": "What is this chat about?"}]
     agent_goes_on = agent.body()
-    return [*bodies, agent.body(messages=[{"role": "system", "content": agent.system}, *asked]), agent_goes_on]
+    return [*bodies, agent.body(messages=[{"role": "system", "content": agent.system}, *messages]), agent_goes_on]
 
 
 def key_order_changed(agent: Agent) -> list[Body]:
@@ -204,9 +204,9 @@ def test_no_cause_is_named_without_a_miss(
 
 
 def test_another_session_took_the_slot(one_slot: DemoServer, tmp_path: Path) -> None:
-    agent, other = Agent(1), Agent(2)
+    agent, other_agent = Agent(1), Agent(2)
     bodies = agent.turns(3)
-    rows = recorded(one_slot, tmp_path, [*bodies, other.body(), agent.body()])
+    rows = recorded(one_slot, tmp_path, [*bodies, other_agent.body(), agent.body()])
     turns, (miss,) = misses_of(rows)
     assert miss.turn is turns[-1] and miss.cause and miss.cause.kind is CauseKind.SLOT_TAKEN
     assert miss.cause.other_requests == 1 and turns[3].session != turns[0].session
@@ -219,10 +219,10 @@ def test_another_session_took_the_slot(one_slot: DemoServer, tmp_path: Path) -> 
 
 @pytest.mark.wide
 def test_two_causes_that_fit_are_not_known(one_slot: DemoServer, tmp_path: Path) -> None:
-    agent, other = Agent(3), Agent(4)
+    agent, other_agent = Agent(3), Agent(4)
     bodies = agent.turns(3)
     agent.system = "It is 11:05. " + agent.system
-    rows = recorded(one_slot, tmp_path, [*bodies, other.body(), agent.body()])
+    rows = recorded(one_slot, tmp_path, [*bodies, other_agent.body(), agent.body()])
     _, (miss,) = misses_of(rows)
     assert miss.cause is None
     assert [candidate.kind for candidate in miss.candidates] == [CauseKind.CONTENT, CauseKind.SLOT_TAKEN]

@@ -81,7 +81,12 @@ def test_pieces_tell_where_a_part_changed() -> None:
         parts_of("completions", {"prompt": text}, hasher) for text in ("a" * 1000, "a" * 600 + "b" * 400)
     )
     assert before.digest != after.digest
-    assert [one == other for one, other in zip(before.pieces, after.pieces, strict=True)] == [True, True, False, False]
+    assert [piece == other_piece for piece, other_piece in zip(before.pieces, after.pieces, strict=True)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_key_is_another_in_each_recording() -> None:
@@ -93,8 +98,8 @@ def test_marks_for_a_cache_and_plain_texts_are_no_difference() -> None:
     hasher = PromptHasher()
     plain = MESSAGES | {"system": f"{SECRET} system"}
     assert parts_of("messages", plain, hasher) == parts_of("messages", MESSAGES, hasher)
-    other = MESSAGES | {"system": f"{SECRET} System"}
-    assert parts_of("messages", other, hasher) != parts_of("messages", MESSAGES, hasher)
+    other_messages = MESSAGES | {"system": f"{SECRET} System"}
+    assert parts_of("messages", other_messages, hasher) != parts_of("messages", MESSAGES, hasher)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What clients and servers do wrong ends at a limit, is told, and ends no recording."""
+"""Faults of clients and servers end at a limit, are reported, and end no recording."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ def test_kept_text_has_a_bound(tmp_path: Path) -> None:
             await post(recording, {**ASK, "messages": [{"role": "user", "content": word}]})
 
     _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True, text_bytes=800)
-    kept = recording.recorder.recorded_text
-    assert kept is not None and kept.left_out == 1
-    assert len(read_sessions(str(kept.path))) == 1
+    recorded_text = recording.recorder.recorded_text
+    assert recorded_text is not None and recorded_text.left_out == 1
+    assert len(read_sessions(str(recorded_text.path))) == 1
 
 
 def test_requests_have_a_limit(tmp_path: Path) -> None:

@@ -78,10 +78,10 @@ def test_whole_answers_are_equal_too(size: int, tmp_path: Path) -> None:
 
 
 def test_server_error_passes_without_its_key(tmp_path: Path) -> None:
-    said = f"wrong key {KEY}".encode()
-    head = f"HTTP/1.1 401 No\r\nContent-Length: {len(said)}\r\n\r\n".encode()
-    (status, (body, _)), recording = during(sends(head, said), tmp_path, post)
-    assert (status, body) == (401, said)
+    content = f"wrong key {KEY}".encode()
+    head = f"HTTP/1.1 401 No\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    (status, (body, _)), recording = during(sends(head, content), tmp_path, post)
+    assert (status, body) == (401, content)
     assert recording.rows[0].error_text == "HTTP 401: wrong key <secret>"
     assert KEY not in recording.recorder.out.read_text()
 
@@ -119,15 +119,15 @@ def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_dropped_kept_connection_costs_no_request(tmp_path: Path) -> None:
-    taken: list[int] = []  # requests, a connection each entry
+    numbers: list[int] = []  # requests, a connection each entry
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        taken.append(0)
+        numbers.append(0)
         for place in range(3):
             head = await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
-            taken[-1] += 1
-            if len(taken) == 1 and place == 2:
+            numbers[-1] += 1
+            if len(numbers) == 1 and place == 2:
                 return  # the third one finds its connection dropped without a word
             writer.write(b"".join(STREAM))
             await writer.drain()
@@ -137,7 +137,7 @@ def test_dropped_kept_connection_costs_no_request(tmp_path: Path) -> None:
 
     statuses, recording = during(script, tmp_path, act)
     assert statuses == [200, 200, 200]
-    assert taken == [3, 1], "the connection is kept, and the dropped request sent once more on one of its own"
+    assert numbers == [3, 1], "the connection is kept, and the dropped request sent once more on one of its own"
     assert [row.error_kind for row in recording.rows] == [None] * 3
 
 
@@ -155,7 +155,7 @@ def test_non_api_request_is_passed_on(tmp_path: Path) -> None:
 
 
 def test_departed_client_cancels_the_request(tmp_path: Path) -> None:
-    gone = asyncio.Event()
+    event = asyncio.Event()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -163,7 +163,7 @@ def test_departed_client_cancels_the_request(tmp_path: Path) -> None:
         await writer.drain()
         while await reader.read(1000):
             pass
-        gone.set()
+        event.set()
 
     async def act(recording: Recording) -> None:
         headers = {"Authorization": f"Bearer {recording.token}"}
@@ -172,7 +172,7 @@ def test_departed_client_cancels_the_request(tmp_path: Path) -> None:
             session.post(recording.url + CHAT, json=ASK, headers=headers) as a,
         ):
             await a.content.readany()
-        await asyncio.wait_for(gone.wait(), 30)
+        await asyncio.wait_for(event.wait(), 30)
 
     _, recording = during(script, tmp_path, act)
     assert [row.error_kind for row in recording.rows] == ["cancelled"]
@@ -187,9 +187,9 @@ def test_kept_text_is_private_and_replayable(tmp_path: Path) -> None:
             await recording.recorder.finished.join()
 
     _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True)
-    kept = recording.recorder.recorded_text
-    assert kept is not None
-    path = kept.path
+    recorded_text = recording.recorder.recorded_text
+    assert recorded_text is not None
+    path = recorded_text.path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     long, short = read_sessions(str(path))
     assert [m["content"] for m in long.messages] == ["s", "a", "one two ", "b", "one two"]
@@ -218,8 +218,8 @@ def test_real_server_counts_match_the_record(demo_server: DemoServer, tmp_path: 
 
     async def run() -> Recording:
         async with recorder_of(demo_server.base_url, tmp_path) as recording:
-            asked = {**ASK, "max_tokens": 30, "stream_options": {"include_usage": True}}
-            answers = await asyncio.gather(*(post(recording, asked) for _ in range(3)))
+            fields = {**ASK, "max_tokens": 30, "stream_options": {"include_usage": True}}
+            answers = await asyncio.gather(*(post(recording, fields) for _ in range(3)))
             assert {status for status, _ in answers} == {200}
         return recording
 

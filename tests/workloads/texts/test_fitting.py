@@ -45,17 +45,17 @@ def app(answer_field: str, takes_chats: bool = True) -> web.Application:
         if "messages" in body and not takes_chats:
             return web.json_response({"message": "Field required: prompt"}, status=400)
         if "messages" in body:
-            said = "".join(message["content"] for message in body["messages"])
-            return web.json_response({"tokens": [*tokens_of(" ".join(TEMPLATE)), *tokens_of(said)]})
+            text = "".join(message["content"] for message in body["messages"])
+            return web.json_response({"tokens": [*tokens_of(" ".join(TEMPLATE)), *tokens_of(text)]})
         begin = tokens_of("<s>") if body["add_special_tokens"] else []
         return web.json_response({"tokens": [*begin, *tokens_of(body["prompt"])], "count": 0, "max_model_len": 9})
 
     async def detokenize(request: web.Request) -> web.Response:
         return web.json_response({answer_field: text_of((await request.json())["tokens"])})
 
-    made = web.Application()
-    made.add_routes([web.post("/tokenize", tokenize), web.post("/detokenize", detokenize)])
-    return made
+    application = web.Application()
+    application.add_routes([web.post("/tokenize", tokenize), web.post("/detokenize", detokenize)])
+    return application
 
 
 def fitted(engine: str, served: web.Application, endpoint: Endpoint = "chat") -> PlannedRequest:
@@ -74,10 +74,10 @@ def fitted(engine: str, served: web.Application, endpoint: Endpoint = "chat") ->
 
 
 @pytest.mark.parametrize(("engine", "field"), [("vllm", "prompt"), ("sglang", "text")])
-@pytest.mark.parametrize(("endpoint", "added"), [("chat", 2), ("completions", 1)])
-def test_prompt_has_wanted_tokens_with_overhead(engine: str, field: str, endpoint: Endpoint, added: int) -> None:
+@pytest.mark.parametrize(("endpoint", "number"), [("chat", 2), ("completions", 1)])
+def test_prompt_has_wanted_tokens_with_overhead(engine: str, field: str, endpoint: Endpoint, number: int) -> None:
     request = fitted(engine, app(field), endpoint)
-    assert len(tokens_of(request.text)) + added == WANTED
+    assert len(tokens_of(request.text)) + number == WANTED
     assert LENGTH_REASON not in request.facts
 
 

@@ -62,33 +62,33 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("Requests", "requests", "total", ".0f"),
-    Column("Failed", "failed_requests", "total", ".0f"),
-    Column("Output speed, tok/s", "output_tps", POOLED, ".1f", with_sd=True),
-    Column("Output over whole phases, tok/s", "output_tps", "mean", ".1f", with_sd=True, is_own=True),
-    Column("Sum of request rates, tok/s", "sum_of_rates_tps", "mean", ".1f"),
+    Column("Requests", "requests", "total", ",.0f"),
+    Column("Failed", "failed_requests", "total", ",.0f"),
+    Column("Output speed, tok/s", "output_tps", POOLED, ",.1f", with_sd=True),
+    Column("Output over whole phases, tok/s", "output_tps", "mean", ",.1f", with_sd=True, is_own=True),
+    Column("Sum of request rates, tok/s", "sum_of_rates_tps", "mean", ",.1f"),
     Column("Requests/s", "request_tps", POOLED, ".2f"),
     Column("Good requests/s", "goodput_rps", "mean", ".2f"),
-    Column("Prefill speed, tok/s", "prompt_tps", POOLED, ".0f", with_sd=True),
-    Column("Decode speed, tok/s", "decode_tps", POOLED, ".1f", with_sd=True),
-    Column("Decode speed of the batch, tok/s", "batch_decode_tps", "mean", ".1f"),
-    Column("End-to-end speed, tok/s", "e2e_tps", "mean", ".1f", with_sd=True),
-    Column("Prompt and output, tok/s", "total_tps", "mean", ".1f", with_sd=True),
+    Column("Prefill speed, tok/s", "prompt_tps", POOLED, ",.0f", with_sd=True),
+    Column("Decode speed, tok/s", "decode_tps", POOLED, ",.1f", with_sd=True),
+    Column("Decode speed of the batch, tok/s", "batch_decode_tps", "mean", ",.1f"),
+    Column("End-to-end speed, tok/s", "e2e_tps", "mean", ",.1f", with_sd=True),
+    Column("Prompt and output, tok/s", "total_tps", "mean", ",.1f", with_sd=True),
     Column("Computed prompt tokens", "computed_prompt_tokens", "total", ",.0f"),
     Column("Computed when recorded", "recorded_computed_prompt_tokens", "total", ",.0f"),
-    Column("Tokens", "completion_tokens", "mean", ".0f"),
+    Column("Tokens", "completion_tokens", "mean", ",.0f"),
     Column("Tokens per step", "tokens_per_step", "mean", ".2f"),
     Column("Accepted", "acceptance_rate", "mean", ".0%"),
     Column("Thinking", "thinking_ratio", "mean", ".0%"),
-    Column("Looping", "looping_requests", "total", ".0f"),
+    Column("Looping", "looping_requests", "total", ",.0f"),
     Column("Repeated text", "looped_ratio", "mean", ".0%"),
-    Column("TTFT p50, ms", "ttft_ms", "median", ".0f"),
-    Column("TTFT p95, ms", "ttft_ms", "p95", ".0f"),
-    Column("TPOT p50, ms", "tpot_ms", "median", ".1f"),
-    Column("TPOT p95, ms", "tpot_ms", "p95", ".1f"),
-    Column("E2E p50, ms", "e2e_ms", "median", ".0f"),
-    Column("E2E p95, ms", "e2e_ms", "p95", ".0f"),
-    Column("E2E p99, ms", "e2e_ms", "p99", ".0f"),
+    Column("TTFT p50, ms", "ttft_ms", "median", ",.0f"),
+    Column("TTFT p95, ms", "ttft_ms", "p95", ",.0f"),
+    Column("TPOT p50, ms", "tpot_ms", "median", ",.1f"),
+    Column("TPOT p95, ms", "tpot_ms", "p95", ",.1f"),
+    Column("E2E p50, ms", "e2e_ms", "median", ",.0f"),
+    Column("E2E p95, ms", "e2e_ms", "p95", ",.0f"),
+    Column("E2E p99, ms", "e2e_ms", "p99", ",.0f"),
 )
 SHOWN_STATISTICS = {
     (column.metric, statistic)
@@ -127,14 +127,16 @@ def load_titles(loads: Sequence[LoadRecord]) -> list[str]:
 
 
 def _load_name(load: LoadRecord) -> str:
-    """'Five prompts', 'lm-eval (lm-eval 0.4.9)' of another tool, or 'Agent task parser (agent 2.1)'."""
+    """'Five prompts', 'ladder (guidellm 0.7.1)' or 'lm-eval 0.4.9' of a tool, or 'Agent task parser (agent 2.1)'."""
     assert load.plan
     if load.plan.workload == AGENT_TASK:
         version = f" ({load.plan.tool_version})" if load.plan.tool_version else ""
         return f"Agent task {task_title(load.plan.params)}{version}"
     name = REGISTRY[load.plan.workload].title if load.plan.workload in REGISTRY else load.plan.workload
     by = " ".join(filter(None, [load.plan.tool, load.plan.tool_version]))
-    return name if load.plan.tool == TOOL else f"{name} ({by})"
+    if load.plan.tool == TOOL:
+        return name
+    return by if name == load.plan.tool else f"{name} ({by})"
 
 
 def describe_load(load: LoadRecord) -> str:
@@ -176,7 +178,8 @@ def _show_outcome(load: LoadRecord, outcome: LoadOutcome) -> None:
     rows = shown_results(load, outcome)
     if rows:
         head, cells = results_table(rows)
-        st.html(markup.table(head, cells, is_numeric=True))
+        if cells:
+            st.html(markup.table(head, cells, is_numeric=True))
         show_other_results([row for row in rows if (row.metric, row.statistic) not in SHOWN_STATISTICS])
         show_stated_settings(load)
         show_grid_map(rows, str(load.load_id))
@@ -197,13 +200,17 @@ def shown_results(load: LoadRecord, outcome: LoadOutcome) -> list[Result]:
 
 
 def results_table(rows: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells: one row per point, one column per statistic that any of them has."""
+    """Return header and cells: one row per point, one column per statistic that any of them has.
+
+    A point without any of them, such as a draft position, has no row.
+    """
     by_cell = {(row.point, row.metric, row.statistic): row for row in rows}
     points = list(dict.fromkeys(row.point for row in rows))
     is_own = all(row.definition == DEFINITION for row in rows)
     columns = [column for column in COLUMNS if any(column.result(by_cell, point, is_own) for point in points)]
     nothing_failed = all(not row.value for row in rows if row.metric == "failed_requests")
     columns = [c for c in columns if not (c.metric == "failed_requests" and nothing_failed)]
+    points = [point for point in points if any(column.result(by_cell, point, is_own) for column in columns)]
     cells = [
         [markup.text(point), *(_cell(column.result(by_cell, point, is_own), column) for column in columns)]
         for point in points

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -18,7 +20,7 @@ def over_time(store: Queryable, report: RunReport) -> None:
     run = report.run
     if run.state is RunState.QUEUED:
         return
-    if not run.state.is_final or report.windows or _has_points(store, run.id):
+    if has_charts(store, [report]):
         st.subheader("Over time since ready")
         show_run_charts([run], {run.id: run.color}, {run.id: run.name})
     else:
@@ -26,6 +28,9 @@ def over_time(store: Queryable, report: RunReport) -> None:
         st.caption("Not known: no samples of the server, its host or its GPUs were stored.")
 
 
-def _has_points(store: Queryable, run_id: str) -> bool:
-    points = PointReader().read(store, {run_id: StartTimes()})[run_id]
-    return any(np.isfinite(series.v).any() for series in time_series_of(points).values())
+def has_charts(store: Queryable, reports: Sequence[RunReport]) -> bool:
+    """Whether any of these runs has data to draw over time, or may still get some."""
+    if any(not report.run.state.is_final or report.windows for report in reports):
+        return True
+    points = PointReader().read(store, {report.run.id: StartTimes() for report in reports})
+    return any(np.isfinite(series.v).any() for tables in points.values() for series in time_series_of(tables).values())

@@ -138,11 +138,11 @@ def _muted(text: str) -> str:
 
 
 def _final_speed(report: RunReport, line: RunLine | None) -> str:
-    """The mean decode speed; without one, the speed that the log prints or that Pitwall's client measured."""
+    """The speed that the log prints, else that of one stream as in the run's line, else the mean decode speed."""
     summary = report.summary
     if printed := printed_fallback(summary, report.printed):
         return _big(printed.median_tps, markup.hint(LOG_SPEED, printed_meaning(printed.definition)), markup.unmeasured)
-    if summary.factors is None and (speed := _line_speed(line)):
+    if speed := _line_speed(line):
         return speed
     if summary.factors is None:
         return _muted(reason_text(summary.reason) or "")

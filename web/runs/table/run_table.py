@@ -13,6 +13,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.elements.lib.column_types import ColumnConfig
 
+from analysis.comparison.model_names import weights_name
 from analysis.metrics.registry import BY_KEY, LIST_COLUMNS
 from analysis.runs.printed_speed import PrintedSpeed
 from analysis.runs.run_line import RunLine, ToolStatement
@@ -75,6 +76,13 @@ COLUMNS = {
     "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
     "config": st.column_config.TextColumn("Configuration", width=CONFIG_PX),
     **{name: _number_column(name) for name in LEADING_NUMBERS},
+    "state": st.column_config.TextColumn("State", width=STATE_PX),
+    "when": st.column_config.DatetimeColumn(
+        "Started",
+        format="distance",
+        width=WHEN_PX,
+        help="How long ago; *Columns* has the exact time in your time zone and in UTC",
+    ),
     "loops": st.column_config.TextColumn("Looping text", width=160, help=MEANING),
     "printed": st.column_config.TextColumn(
         BY_KEY["printed_tps"].title,
@@ -87,13 +95,6 @@ COLUMNS = {
         width=230,
         help="The speed that another tool or a document states, by its own definition and with all its digits; runs "
         "are not sorted by it",
-    ),
-    "state": st.column_config.TextColumn("State", width=STATE_PX),
-    "when": st.column_config.DatetimeColumn(
-        "Started",
-        format="distance",
-        width=WHEN_PX,
-        help="How long ago; *Columns* has the exact time in your time zone and in UTC",
     ),
     "when_exact": st.column_config.Column("Started at"),  # in the viewer's time zone: _column_config
     "when_utc": st.column_config.DatetimeColumn(
@@ -268,7 +269,7 @@ def _row(
         "stated": stated_cell(line.stated),
         **{name: line[metric.key] for name, metric in LIST_COLUMNS.items()},
         "workload": run.workload_names or "",
-        "config": " · ".join(chips),
+        "config": " · ".join(_model_last(run, chips)),
         "machine": machines.get(run.machine_id, ""),
         "when": run.began_at.astimezone(UTC),
         "when_exact": run.began_at.astimezone(UTC),
@@ -278,6 +279,12 @@ def _row(
         or run.note
         or {id(OTHER_MACHINE_LINE): READ_LATER, id(PENDING): PENDING_NOTE}.get(id(line), ""),
     }
+
+
+def _model_last(run: Run, chips: Sequence[str]) -> list[str]:
+    """The labels with the model at the end, where the column cuts: mostly the run's name has it, too."""
+    model = weights_name(run.config.model) if run.config.model else None
+    return sorted(chips, key=lambda label: label == model)
 
 
 def name_link(run: Run) -> str:

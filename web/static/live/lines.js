@@ -153,14 +153,15 @@ function withFinalDash({ x, y }) {
 export function traceOf(line, spec, page) {
   const points = withDashes(pointsOf(line, spec, page, 0));
   const isBackground = line.model.isFinal && page.models().some((other) => !other.isFinal);
+  const style = lineStyle(line, page, isBackground);
   return {
     type: "scatter",
-    mode: "lines",
+    ...(line.model.isFinal && points.x.length === 1 ? { mode: "markers", marker: { color: style.color, size: 6 }, cliponaxis: false } : { mode: "lines" }),
     name: line.model.meta.name,
     ...(line.model.isFinal ? withFinalDash(points) : points),
     meta: isMean(line, spec, page) ? null : `${line.model.id} ${line.series}`,
     opacity: line.kind === "raw" ? 0.3 : isBackground ? 0.6 : 1,
-    line: lineStyle(line, page, isBackground),
+    line: style,
     hoverinfo: "skip",
   };
 }

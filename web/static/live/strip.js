@@ -185,12 +185,18 @@ export function loopText({ now }) {
 }
 
 /**
- * The speed measured by the server, or by the client if the server reports none.
+ * Whether the shown speed is that of one stream by the client's clock: of a live run only if its server reports none, of
+ * an ended one always, so that it is the number of Runs and Run.
  * @param {KnownModel} model
  */
-function shownSpeed({ now }) {
-  const isOnlyFromClient = (now.decode_tps?.v ?? null) === null && (now.client_stream_tps?.v ?? null) !== null;
-  return isOnlyFromClient ? now.client_stream_tps : now.decode_tps;
+function isByClient({ now, isFinal }) {
+  const [byClient, byServer] = [now.client_stream_tps?.v ?? null, now.decode_tps?.v ?? null];
+  return byClient !== null && (isFinal || byServer === null);
+}
+
+/** @param {KnownModel} model */
+function shownSpeed(model) {
+  return isByClient(model) ? model.now.client_stream_tps : model.now.decode_tps;
 }
 
 /**
@@ -199,19 +205,23 @@ function shownSpeed({ now }) {
  * @param {Baseline | null} baseline
  */
 export function speedNote(model, baseline) {
-  const isFromClient = shownSpeed(model) !== model.now.decode_tps;
-  const basis = isFromClient ? "one stream, by the client" : ratioNote(model, baseline);
-  return [loopText(model), basis].filter(Boolean).join(" \u00b7 ");
+  return [loopText(model), ratioNote(model, baseline), basisText(model)].filter(Boolean).join(" \u00b7 ");
+}
+
+/** @param {KnownModel} model */
+function basisText(model) {
+  if (isByClient(model)) return "one stream, by the client";
+  return model.meta.tile_basis === "now" || !shownSpeed(model)?.v ? "" : model.meta.tile_basis;
 }
 
 /**
+ * The ratio to the baseline's speed on the same basis, or why it has none.
  * @param {KnownModel} model
  * @param {Baseline | null} baseline
  */
 function ratioNote(model, baseline) {
-  const [speed, baselineSpeed] = [model.now.decode_tps?.v, baseline?.model.now.decode_tps?.v];
-  const basis = model.meta.tile_basis === "now" || !speed ? "" : model.meta.tile_basis;
-  if (!baseline || baseline.model === model || !speed || !baselineSpeed) return basis;
-  const ratio = `${threeDigits(speed / baselineSpeed)}\u00d7 ${baseline.label}`;
-  return [baseline.reason ? `not compared: ${baseline.reason}` : ratio, basis].filter(Boolean).join(" \u00b7 ");
+  if (!baseline || baseline.model === model || isByClient(model) !== isByClient(baseline.model)) return "";
+  const [speed, baselineSpeed] = [shownSpeed(model)?.v, shownSpeed(baseline.model)?.v];
+  if (!speed || !baselineSpeed) return "";
+  return baseline.reason ? `not compared: ${baseline.reason}` : `${threeDigits(speed / baselineSpeed)}\u00d7 ${baseline.label}`;
 }

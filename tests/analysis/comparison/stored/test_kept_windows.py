@@ -21,15 +21,15 @@ SECONDS = 30
 
 def watched(store: Store, number: int) -> Run:
     """A run without a load of ours."""
-    begun = T0 + timedelta(hours=number)
+    t0 = T0 + timedelta(hours=number)
     run = Run(
         id=f"r{number}", name=f"r{number}", color=0, config=Config(engine="vllm", model="org/m"), machine_id="m",
-        state=RunState.FINISHED, created_at=begun, ready_at=begun, ended_at=begun + timedelta(seconds=SECONDS),
+        state=RunState.FINISHED, created_at=t0, ready_at=t0, ended_at=t0 + timedelta(seconds=SECONDS),
     )  # fmt: skip
     store.save_run(run)
     looks = (
         CounterSample(
-            run.id, begun + timedelta(seconds=second), float(second), "vllm.counter", requests_running=1.0,
+            run.id, t0 + timedelta(seconds=second), float(second), "vllm.counter", requests_running=1.0,
             generation_tokens_total=100.0 * second, inter_token_count_total=100.0 * second, first_tokens_total=0.0,
             prompt_tokens_total=0.0,
         )
@@ -47,12 +47,12 @@ def runs(store: Store) -> list[Run]:
 def test_kept_windows_give_the_same_answer(store: Store, runs: list[Run]) -> None:
     counted, asked_for = CountedWindows(store), list[list[str]]()
 
-    def kept(_: object, wanted: Sequence[Run]) -> Mapping[str, LogSpeed | None]:
-        asked_for.append([run.id for run in wanted])
-        return stored_log_speeds(store, wanted)
+    def log_speeds_of(_: object, runs: Sequence[Run]) -> Mapping[str, LogSpeed | None]:
+        asked_for.append([run.id for run in runs])
+        return stored_log_speeds(store, runs)
 
-    report = comparison_of(counted, runs[:2], log_speeds_of=kept)
-    refused = incomparable_runs(counted, runs[:2], kept)
+    report = comparison_of(counted, runs[:2], log_speeds_of=log_speeds_of)
+    refused = incomparable_runs(counted, runs[:2], log_speeds_of)
     assert counted.asked == [] and asked_for[0] == asked_for[-1] == ["r0", "r1"]
     assert (report, refused) == (comparison_of(store, runs[:2]), incomparable_runs(store, runs[:2]))
     assert all(run.log and run.log.windows for arm in report.arms for run in arm.runs), "windows are what is compared"

@@ -40,7 +40,7 @@ def stored(store: Store, facts: RunFacts, k: int, offset_h: float = 0.0, **updat
     """A run with the rows of its loads, finished; `k` drafts a step are its configuration."""
     spec = facts.loads[0].plan
     assert spec and facts.began_at
-    begun = facts.began_at + timedelta(days=1, hours=offset_h)  # never while another's requests were sent
+    began_at = facts.began_at + timedelta(days=1, hours=offset_h)  # never while another's requests were sent
     config = Config(
         engine="vllm",
         model="org/model",
@@ -56,10 +56,10 @@ def stored(store: Store, facts: RunFacts, k: int, offset_h: float = 0.0, **updat
         config=config,
         workload=WorkloadSpec(name=spec.workload, prompt_set_hash=spec.prompt_set_hash, params=spec.params),
         machine_id="m1",
-        created_at=begun,
-        started_at=begun,
-        ready_at=begun + timedelta(seconds=20),
-        ended_at=begun + timedelta(seconds=50),
+        created_at=began_at,
+        started_at=began_at,
+        ready_at=began_at + timedelta(seconds=20),
+        ended_at=began_at + timedelta(seconds=50),
         provenance=PROVENANCE,
     ).model_copy(update=updates)
     store.save_run(run)
@@ -76,12 +76,12 @@ def runs(store: Store) -> dict[str, list[RunFacts]]:
     """Two arms of three starts: plain, and drafts of 4 on a step that costs 10 % more."""
     rng = np.random.default_rng(21)
     plain, drafting = IdealEngine(0.02, start_sd=0.005), IdealEngine(0.022, drafts=4, start_sd=0.005)
-    found = {"plain": repeats(plain, "ladder", 3, rng, **SMALL), "k": repeats(drafting, "ladder", 3, rng, **SMALL)}
-    for number, facts in enumerate(found["plain"]):
+    fields = {"plain": repeats(plain, "ladder", 3, rng, **SMALL), "k": repeats(drafting, "ladder", 3, rng, **SMALL)}
+    for number, facts in enumerate(fields["plain"]):
         stored(store, facts, 0, number)
-    for number, facts in enumerate(found["k"]):
+    for number, facts in enumerate(fields["k"]):
         stored(store, facts, 4, number + 10)
-    return found
+    return fields
 
 
 def ids(runs: dict[str, list[RunFacts]]) -> list[str]:
@@ -91,11 +91,11 @@ def ids(runs: dict[str, list[RunFacts]]) -> list[str]:
 def test_a_load_comes_back_as_it_was_written(store: Store, runs: dict[str, list[RunFacts]]) -> None:
     facts = runs["k"][0]
     (told,) = load_queries.loads(store, [facts.run_id])[facts.run_id]
-    written = facts.loads[0]
-    assert (told.plan, told.phases, told.counters) == (written.plan, written.phases, written.counters)
-    whole = [r for r in written.requests if r.concurrency > 1 and r.phase == "measure"]
-    assert [r for r in told.requests if r.concurrency > 1 and r.phase == "measure"] == whole
-    assert len(told.requests) == len(written.requests)
+    load = facts.loads[0]
+    assert (told.plan, told.phases, told.counters) == (load.plan, load.phases, load.counters)
+    requests = [r for r in load.requests if r.concurrency > 1 and r.phase == "measure"]
+    assert [r for r in told.requests if r.concurrency > 1 and r.phase == "measure"] == requests
+    assert len(told.requests) == len(load.requests)
 
 
 def test_answer_pieces_read_only_when_needed(
@@ -107,16 +107,18 @@ def test_answer_pieces_read_only_when_needed(
 
     def noted(store: Store, run_ids: Sequence[str], with_pieces: bool = True) -> dict[str, list[LoadRecord]]:
         found = ask(store, run_ids, with_pieces)
-        pieces = [r.chunk_us or r.chunk_tokens for loads in found.values() for one in loads for r in one.requests]
+        pieces = [r.chunk_us or r.chunk_tokens for loads in found.values() for load in loads for r in load.requests]
         read.append((len(run_ids), any(pieces)))
         return found
 
     monkeypatch.setattr("reports.arms.facts.load_queries.loads", noted)
-    chosen = runs_of(store, [runs["plain"][0].run_id, runs["k"][0].run_id])
-    offered_repeats(store, chosen, comparison_of(store, chosen, ComparisonOptions(parse_objective("decode_tps"))))
+    chosen_runs = runs_of(store, [runs["plain"][0].run_id, runs["k"][0].run_id])
+    offered_repeats(
+        store, chosen_runs, comparison_of(store, chosen_runs, ComparisonOptions(parse_objective("decode_tps")))
+    )
     assert read == [(2, True), (4, False), (4, False)]
     read.clear()
-    comparison_of(store, chosen, ComparisonOptions(parse_objective("output_tps@8")))
+    comparison_of(store, chosen_runs, ComparisonOptions(parse_objective("output_tps@8")))
     assert read == [(2, True), (4, True)]
 
 
@@ -132,8 +134,8 @@ def test_stored_runs_become_two_arms(store: Store, runs: dict[str, list[RunFacts
 
 def test_repeats_that_were_not_picked_are_offered(store: Store, runs: dict[str, list[RunFacts]]) -> None:
     picked = [runs["plain"][0].run_id, runs["k"][0].run_id]
-    chosen = runs_of(store, picked)
-    offered = offered_repeats(store, chosen, comparison_of(store, chosen))
+    chosen_runs = runs_of(store, picked)
+    offered = offered_repeats(store, chosen_runs, comparison_of(store, chosen_runs))
     assert sorted(offered) == sorted(set(ids(runs)) - set(picked))
 
 
@@ -170,9 +172,9 @@ def test_the_terminal_says_the_same(
     store.close()
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
     assert main(["compare", *ids(runs), "--json", "--objective", "output_tps@4"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["objective"] == "output_tps@4" and [len(arm["runs"]) for arm in told["arms"]] == [3, 3]
-    (answer,) = told["answers"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["objective"] == "output_tps@4" and [len(arm["runs"]) for arm in document["arms"]] == [3, 3]
+    (answer,) = document["answers"]
     assert direct and answer["ratio"] == pytest.approx(direct.ratio) and answer["answer"] == direct.answer
     assert {row["code"] for row in answer["guard"]} == {code.value for code in RowCode}
     assert main(["compare", *ids(runs), "--objective", "output_tps@4"]) == 0
@@ -204,8 +206,8 @@ def test_bad_words_get_a_sentence(
 ) -> None:
     store.close()
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
-    given = words if words[0].startswith("2020") else [*ids(runs), *words]
-    assert main(["compare", *given]) == 1
+    given_words = words if words[0].startswith("2020") else [*ids(runs), *words]
+    assert main(["compare", *given_words]) == 1
     assert sentence in capsys.readouterr().err
 
 

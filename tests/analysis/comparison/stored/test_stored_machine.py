@@ -26,7 +26,7 @@ WITH_GPU = {"provenance": PROVENANCE | {"gpus": [{"name": "H100"}]}}
 
 
 def gpu(run_id: str, second: int, uuid: str = "GPU-0", **fields: Any) -> GpuSample:
-    told: dict[str, Any] = {
+    actual_fields: dict[str, Any] = {
         "gpu_name": "H100",
         "gpu_uuid": uuid,
         "sm_clock_mhz": 1900.0,
@@ -36,10 +36,10 @@ def gpu(run_id: str, second: int, uuid: str = "GPU-0", **fields: Any) -> GpuSamp
         "other_memory_bytes": 0,
         "other_utilization_ratio": 0.0,
     }
-    return GpuSample(run_id, T0 + timedelta(seconds=second), float(second), "m1", 0, **told | fields)
+    return GpuSample(run_id, T0 + timedelta(seconds=second), float(second), "m1", 0, **actual_fields | fields)
 
 
-def host(run_id: str, second: int, waited: float, others: float) -> HostSample:
+def host(run_id: str, second: int, waited: float, value: float) -> HostSample:
     """The server wants one core and waits for the share `waited` of that time; everybody else uses so many cores."""
     when = T0 + timedelta(seconds=second)
     ran = second * (1 - waited)
@@ -47,7 +47,7 @@ def host(run_id: str, second: int, waited: float, others: float) -> HostSample:
         run_id, when, float(second), "m1",
         cpu_seconds_total=ran, scheduled_seconds_total=ran, runnable_wait_seconds_total=second * waited,
         throttled_seconds_total=0.0, host_cpu_seconds_total=8.0 * second,
-        host_busy_seconds_total=ran + others * second, host_steal_seconds_total=0.0,
+        host_busy_seconds_total=ran + value * second, host_steal_seconds_total=0.0,
     )  # fmt: skip
 
 
@@ -109,8 +109,12 @@ def test_startup_waits_belong_to_their_start(store: Store) -> None:
         store.write(Batch(tuple(host(run.id, n, 0.01, 7.5) for n in range(23, SECONDS)))).result()  # under its load
     (answer,) = comparison_of(store, [*a, *b], ComparisonOptions(objective=parse_objective("startup_s"))).answers
     assert next(row.status for row in answer.rows if row.code is RowCode.STARVATION) is RowStatus.MATTERS
-    told = {facts.run_id: facts.startup_conditions[0].starvation_ratio for facts in facts_of(store, [*a, *b])}
-    assert told == pytest.approx({run.id: 0.8 if run in b else 0.01 for run in (*a, *b)}, abs=0.05)
+    starvation_ratios_by_run_id = {
+        facts.run_id: facts.startup_conditions[0].starvation_ratio for facts in facts_of(store, [*a, *b])
+    }
+    assert starvation_ratios_by_run_id == pytest.approx(
+        {run.id: 0.8 if run in b else 0.01 for run in (*a, *b)}, abs=0.05
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,8 +131,8 @@ def test_other_server_counts_by_gpu_and_work(store: Store, uuid: str, tokens: fl
     a, b = two_arms(store, **WITH_GPU)
     near = b[0].model_copy(update={"id": "near", **DURING})
     store.save_run(near)
-    for run_id, its in ((a[0].id, "GPU-0"), (near.id, uuid)):
-        store.write(Batch(tuple(gpu(run_id, n, its) for n in range(SECONDS)))).result()
+    for run_id, text in ((a[0].id, "GPU-0"), (near.id, uuid)):
+        store.write(Batch(tuple(gpu(run_id, n, text) for n in range(SECONDS)))).result()
     counters = (
         CounterSample(near.id, T0 + timedelta(seconds=n), float(n), "vllm.counter", generation_tokens_total=tokens * n)
         for n in range(SECONDS)
@@ -149,8 +153,8 @@ def test_other_server_counts_by_gpu_and_work(store: Store, uuid: str, tokens: fl
 def test_a_run_of_other_hardware_is_not_ranked(store: Store, machine: str, gpu_name: str, expected: RowStatus) -> None:
     """Also one that came in a bundle, which says of itself where it ran."""
     a, b = two_arms(store, **WITH_GPU)
-    there = {"machine_id": machine, "provenance": PROVENANCE | {"gpus": [{"name": gpu_name}]}, "kind": "imported"}
-    b = [one.model_copy(update=there) for one in b]
+    fields = {"machine_id": machine, "provenance": PROVENANCE | {"gpus": [{"name": gpu_name}]}, "kind": "imported"}
+    b = [one.model_copy(update=fields) for one in b]
     for run in b:
         store.save_run(run)
     found, is_ranked = standing(store, [*a, *b], RowCode.HARDWARE)

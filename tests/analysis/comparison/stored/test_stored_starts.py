@@ -153,12 +153,12 @@ def test_terminal_takes_workload_and_margin(
 ) -> None:
     store.close()
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
-    asked = ["compare", carried[0], *carried[3:], "--workload", "ladder", "--margin", "5%"]
-    assert main([*asked, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["margin"] == 0.05 and told["workload"].startswith("ladder@") and len(told["workloads"]) == 2
-    assert [arm["starts"] for arm in told["arms"]] == [1, 3] and told["objective"] == "output_tps@8"
-    assert main(asked) == 0
+    texts = ["compare", carried[0], *carried[3:], "--workload", "ladder", "--margin", "5%"]
+    assert main([*texts, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["margin"] == 0.05 and document["workload"].startswith("ladder@") and len(document["workloads"]) == 2
+    assert [arm["starts"] for arm in document["arms"]] == [1, 3] and document["objective"] == "output_tps@8"
+    assert main(texts) == 0
     words = capsys.readouterr().out
     assert "Compared under the workload ladder;" in words and "Differences below 5 % count as irrelevant." in words
-    assert main([*asked[:-1], "5"]) == 1 and "enter a share such as 5% or 0.05" in capsys.readouterr().err
+    assert main([*texts[:-1], "5"]) == 1 and "enter a share such as 5% or 0.05" in capsys.readouterr().err

@@ -35,7 +35,9 @@ def two_arms(store: Store, workload: str, params: dict[str, Any], **updates: Any
 
 
 @pytest.fixture
-def said(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def printed_comparison(
+    store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
     """What the command prints of some runs."""
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
 
@@ -53,67 +55,67 @@ def strictly(text: str) -> dict[str, Any]:
     def refuse(word: str) -> Any:
         raise AssertionError(f"{word} is no JSON")
 
-    told: dict[str, Any] = json.loads(text, parse_constant=refuse)
-    return told
+    fields: dict[str, Any] = json.loads(text, parse_constant=refuse)
+    return fields
 
 
 @pytest.mark.publishes
-def test_each_rung_of_a_ladder_is_told(store: Store, said: Any) -> None:
+def test_each_rung_of_a_ladder_is_told(store: Store, printed_comparison: Any) -> None:
     ids = two_arms(store, "ladder", LADDER)
     report = comparison_of(store, runs_of(store, ids))
-    told = strictly(said(*ids, "--json"))
-    assert [one["objective"] for one in told["rungs"]] == ["output_tps@2", "output_tps@4", "output_tps@8"]
-    for rung in told["rungs"]:
-        objective = next(one for one in report.objectives if one.name == rung["objective"])
+    document = strictly(printed_comparison(*ids, "--json"))
+    assert [rung["objective"] for rung in document["rungs"]] == ["output_tps@2", "output_tps@4", "output_tps@8"]
+    for rung in document["rungs"]:
+        objective = next(objective for objective in report.objectives if objective.name == rung["objective"])
         (direct,), (answer,) = compare_arms(report.arms, objective), rung["answers"]
         assert direct.judgement and direct.is_ranked
         assert answer["ratio"] == pytest.approx(direct.judgement.ratio) and answer["answer"] == direct.judgement.answer
         assert answer["interval"] == pytest.approx(direct.judgement.interval)
-        assert {one["name"] for one in answer["factors"]} == {
+        assert {factor["name"] for factor in answer["factors"]} == {
             "tokens_per_step",
             "steps_per_s",
             "running",
             "first_token",
         }
-    assert told["rungs"][-1]["answers"][0]["ratio"] == told["answers"][0]["ratio"]
-    text = said(*ids)
-    for rung in told["rungs"]:
+    assert document["rungs"][-1]["answers"][0]["ratio"] == document["answers"][0]["ratio"]
+    text = printed_comparison(*ids)
+    for rung in document["rungs"]:
         assert f"{rung['objective'].partition('@')[2]} at once      {rung['answers'][0]['ratio']:.2f}x" in text
 
 
 @pytest.mark.publishes
-def test_prompt_factors_multiply_to_the_ratio(store: Store, said: Any) -> None:
+def test_prompt_factors_multiply_to_the_ratio(store: Store, printed_comparison: Any) -> None:
     ids = two_arms(store, "five-prompts", CLASSES)
-    told = strictly(said(*ids, "--json"))
-    (answer,) = told["answers"]
-    assert told["objective"] == "decode_tps" and told["rungs"] == [] and len(answer["parts"]) == 5
+    document = strictly(printed_comparison(*ids, "--json"))
+    (answer,) = document["answers"]
+    assert document["objective"] == "decode_tps" and document["rungs"] == [] and len(answer["parts"]) == 5
     ratios = [part["ratio"] for part in answer["parts"]]
     assert math.prod(ratios) ** (1 / 5) == pytest.approx(answer["ratio"])
     for part in (answer, *answer["parts"]):
-        assert math.prod(one["ratio"] for one in part["factors"]) == pytest.approx(part["ratio"], rel=0.01)
+        assert math.prod(factor["ratio"] for factor in part["factors"]) == pytest.approx(part["ratio"], rel=0.01)
         assert part["interval"][0] < part["ratio"] < part["interval"][1]
     assert [row["code"] for row in answer["guard"]] == [code.value for code in RowCode]
     assert {row["standing"] for row in answer["guard"]} <= {standing.value for standing in RowStatus}
-    text = said(*ids)
+    text = printed_comparison(*ids)
     assert all(f"  {part['name']:<14} {part['ratio']:.2f}x" in text for part in answer["parts"])
 
 
 @pytest.mark.publishes
-def test_what_is_not_ranked_has_no_ratio_anywhere(store: Store, said: Any) -> None:
+def test_what_is_not_ranked_has_no_ratio_anywhere(store: Store, printed_comparison: Any) -> None:
     """The second arm ran on another machine."""
     ids = two_arms(store, "ladder", LADDER)
-    for one in runs_of(store, ids[2:]):
-        store.save_run(one.model_copy(update={"machine_id": "m2", "state": RunState.FINISHED}))
-    told = strictly(said(*ids, "--json"))
-    (answer,) = told["answers"]
+    for run in runs_of(store, ids[2:]):
+        store.save_run(run.model_copy(update={"machine_id": "m2", "state": RunState.FINISHED}))
+    document = strictly(printed_comparison(*ids, "--json"))
+    (answer,) = document["answers"]
     assert answer["answer"] == "not_comparable"
     assert (answer["ratio"], answer["interval"], answer["factors"], answer["parts"]) == (None, None, [], [])
     assert [row["code"] for row in answer["guard"] if row["standing"] == "matters"] == ["hardware"]
-    for rung in told["rungs"]:
-        (one,) = rung["answers"]
-        assert (one["answer"], one["ratio"], one["factors"]) == ("not_comparable", None, [])
-    assert "8 at once      not ranked" in said(*ids)
-    declared = strictly(said(*ids, "--json", "--declare", "hardware"))
+    for rung in document["rungs"]:
+        (run,) = rung["answers"]
+        assert (run["answer"], run["ratio"], run["factors"]) == ("not_comparable", None, [])
+    assert "8 at once      not ranked" in printed_comparison(*ids)
+    declared = strictly(printed_comparison(*ids, "--json", "--declare", "hardware"))
     assert declared["answers"][0]["ratio"] and all(rung["answers"][0]["ratio"] for rung in declared["rungs"])
 
 

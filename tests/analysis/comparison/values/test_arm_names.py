@@ -75,8 +75,8 @@ def test_a_description_has_the_weights() -> None:
 
 def test_chips_of_unlike_configs_differ() -> None:
     base = {"engine": "vllm", "model": "m", "unknown_flags": ["--x", "--y 1"], "port": 1}
-    others = [{**base, "unknown_flags": ["--x"], "port": 2}, {**base, "model": "n"}]
-    assert distinct_chips([base, *others], ["vLLM"] * 3) == [
+    fields = [{**base, "unknown_flags": ["--x"], "port": 2}, {**base, "model": "n"}]
+    assert distinct_chips([base, *fields], ["vLLM"] * 3) == [
         ["vLLM", "m", "--y 1"],
         ["vLLM", "m", "no more unknown flags"],
         ["vLLM", "n"],

@@ -1,4 +1,4 @@
-"""Which runs repeat each other: by everything that matters, and by path, executable and machine if it is not known."""
+"""Runs that repeat each other: by everything that matters, and by path, executable and machine if it is not known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def split_by(first: RunFacts, second: RunFacts) -> list[ArmDifference]:
 
 
 def arms(*runs: RunFacts, **how: Any) -> list[list[str]]:
-    return [[one.run_id for one in arm.runs] for arm in arms_of(runs, **how)]
+    return [[run.run_id for run in arm.runs] for arm in arms_of(runs, **how)]
 
 
 def test_equal_runs_are_one_arm_in_start_order() -> None:
@@ -40,7 +40,7 @@ def test_equal_runs_are_one_arm_in_start_order() -> None:
         replace(serving(name), began_at=T0 + timedelta(hours=h)) for name, h in (("a late", 2), ("early", 1))
     )
     (arm,) = arms_of([late, early])
-    assert [one.run_id for one in arm.runs] == ["early", "a late"] and arm.id == "early"
+    assert [run.run_id for run in arm.runs] == ["early", "a late"] and arm.id == "early"
     assert arm.unknown == () and arm.left_out == {} and arm.key == arm_key(late) and len(arm.key) == 12
     assert arms(serving("b"), serving("a")) == [["a", "b"]], "without a time by their ids"
     spelled = [serving(settings=dict(pairs)) for pairs in ([("x", 1), ("y", T0)], [("y", T0), ("x", 1)])]
@@ -129,18 +129,21 @@ IMPLYING = {"model_files": {"model": "org/other"}, "engine_version": {"command":
 
 @pytest.mark.parametrize("gap", UNKNOWN)
 def test_path_and_machine_imply_unknown_facts(gap: dict[str, Any]) -> None:
-    known, early = serving("a", command=COMMAND), serving("b", command=("vllm", "serve", "--model", "org/model"), **gap)
-    (arm,) = arms_of([early, known])
-    assert [one.run_id for one in arm.runs] == ["a", "b"] and arm.unknown == tuple(gap)
-    assert arm.key == arm_key(known), "that of the run of which most is known"
+    known_serving, early = (
+        serving("a", command=COMMAND),
+        serving("b", command=("vllm", "serve", "--model", "org/model"), **gap),
+    )
+    (arm,) = arms_of([early, known_serving])
+    assert [run.run_id for run in arm.runs] == ["a", "b"] and arm.unknown == tuple(gap)
+    assert arm.key == arm_key(known_serving), "that of the run of which most is known"
     (name,) = gap
-    for other in ({"machine_id": "m2"}, IMPLYING[name]):
-        stranger = serving("c", **({"command": COMMAND} | gap | other))
-        assert is_repeat(known, stranger) is (other == {})
-        assert all(difference.stands_for == name for difference in split_by(known, stranger))
+    for fields in ({"machine_id": "m2"}, IMPLYING[name]):
+        stranger = serving("c", **({"command": COMMAND} | gap | fields))
+        assert is_repeat(known_serving, stranger) is (fields == {})
+        assert all(difference.stands_for == name for difference in split_by(known_serving, stranger))
     assert not is_repeat(serving("c", command=COMMAND, settings={}), early), "what is known is unlike"
     twin = serving("c", command=COMMAND, **gap)
-    assert is_repeat(early, twin) and arm_key(early) == arm_key(twin) != arm_key(known)
+    assert is_repeat(early, twin) and arm_key(early) == arm_key(twin) != arm_key(known_serving)
     assert arm_key(serving(command=COMMAND, machine_id="m2", **gap)) != arm_key(early)
 
 
@@ -151,19 +154,19 @@ def test_unknown_without_command_stays_unknown(gap: dict[str, Any]) -> None:
 
 
 def test_a_run_that_fits_two_arms_is_of_neither() -> None:
-    one, other = serving("a", command=COMMAND), serving("b", command=COMMAND, model_files="f2")
-    assert arms(serving("c", command=COMMAND, model_files=None), one, other) == [["c"], ["a"], ["b"]]
+    one, other_serving = serving("a", command=COMMAND), serving("b", command=COMMAND, model_files="f2")
+    assert arms(serving("c", command=COMMAND, model_files=None), one, other_serving) == [["c"], ["a"], ["b"]]
 
 
 def test_apart_and_left_out() -> None:
     runs = [serving(name) for name in "abcd"]
     assert arms(*runs, separate_ids=["b"]) == [["a", "c", "d"], ["b"]]
     (arm,) = arms_of(runs, left_out={"a": "somebody compiled", "x": "of another arm"})
-    assert [one.run_id for one in arm.runs] == ["b", "c", "d"] and arm.left_out == {"a": "somebody compiled"}
+    assert [run.run_id for run in arm.runs] == ["b", "c", "d"] and arm.left_out == {"a": "somebody compiled"}
     assert arms(*runs, separate_ids=["b"], left_out={"b": "x"}) == [["a", "c", "d"]]
     assert arms() == []
-    gone = serving("e", command=COMMAND, model_files=None)
-    assert arms_of([serving("a", command=COMMAND), gone], left_out={"e": "x"})[0].unknown == ()
+    gone_serving = serving("e", command=COMMAND, model_files=None)
+    assert arms_of([serving("a", command=COMMAND), gone_serving], left_out={"e": "x"})[0].unknown == ()
 
 
 def test_what_is_not_known_of_a_server() -> None:

@@ -1,4 +1,4 @@
-"""Which names speak of one model: hubs, files, caches and servers spell it each in their own way."""
+"""Names of one model, which hubs, files, caches and servers spell differently."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ TWO_MODELS = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), ONE_MODEL)
-def test_one_model_has_one_name(one: str, other: str) -> None:
-    assert base_name(one) == base_name(other)
+@pytest.mark.parametrize(("text", "other"), ONE_MODEL)
+def test_one_model_has_one_name(text: str, other: str) -> None:
+    assert base_name(text) == base_name(other)
 
 
-@pytest.mark.parametrize(("one", "other"), TWO_MODELS)
-def test_other_models_have_other_names(one: str, other: str) -> None:
-    assert base_name(one) != base_name(other)
+@pytest.mark.parametrize(("text", "other"), TWO_MODELS)
+def test_other_models_have_other_names(text: str, other: str) -> None:
+    assert base_name(text) != base_name(other)
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,19 @@ def test_the_mean_over_the_loads_of_a_start() -> None:
     one, other = load(streams(2)), load(faster(streams(2), 4.0))
     nothing = replace(one, requests=one.requests[:1])
     keys = common_keys([one, other])
-    found = make_replicate(run("a", one, nothing, other), parse_objective("decode_tps"), keys)
-    assert found.run_id == "a" and found.value == pytest.approx(20.0) and found.reason is None
-    assert [m.value for m in found.measured] == pytest.approx([10.0, 40.0])
+    replicate = make_replicate(run("a", one, nothing, other), parse_objective("decode_tps"), keys)
+    assert replicate.run_id == "a" and replicate.value == pytest.approx(20.0) and replicate.reason is None
+    assert [m.value for m in replicate.measured] == pytest.approx([10.0, 40.0])
 
 
 def test_a_start_without_a_value_says_why() -> None:
     assert value(run("a")) == Replicate("a", None, (), Reason(Code.NO_LOAD))
     assert value(run("a", load([]))) == Replicate("a", None, (), Reason(Code.RESULTS_ALONE))
-    found = value(run("a", load(streams(1, 4))))
-    assert found.value is None and found.reason == Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": 1})
-    assert len(found.measured) == 1
+    actual_value = value(run("a", load(streams(1, 4))))
+    assert actual_value.value is None and actual_value.reason == Reason(
+        Code.NO_REQUEST_OF_KIND, values={"concurrency": 1}
+    )
+    assert len(actual_value.measured) == 1
 
 
 def test_speculation_is_asked_of_the_run() -> None:
@@ -73,8 +75,8 @@ def test_a_value_that_no_speed_can_have_is_none(odd: float) -> None:
 
 def test_tokens_per_joule() -> None:
     def with_energy(*joules: float | None, loads: int = 1) -> RunFacts:
-        asked = [load([request(0), request(1, completion_tokens=None, error_kind="timeout")])] * loads
-        return run("a", *asked, conditions=tuple(Conditions("a", energy_j=one) for one in joules))
+        requested_loads = [load([request(0), request(1, completion_tokens=None, error_kind="timeout")])] * loads
+        return run("a", *requested_loads, conditions=tuple(Conditions("a", energy_j=joule) for joule in joules))
 
     assert value(with_energy(5.0), "tokens_per_j").value == pytest.approx(10 / 5)
     assert value(with_energy(5.0, 3.0, loads=2), "tokens_per_j").value == pytest.approx(20 / 8)
@@ -82,10 +84,10 @@ def test_tokens_per_joule() -> None:
         assert value(part, "tokens_per_j") == Replicate("a", None, reason=Reason(Code.NO_ENERGY))
 
 
-@pytest.mark.parametrize("known", [0, 1])
-def test_tokens_that_are_not_told_are_not_none(known: int) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_tokens_that_are_not_told_are_not_none(number: int) -> None:
     """A server that reports no usage made tokens all the same."""
-    asked = load([*[request(n) for n in range(known)], request(5, completion_tokens=None)])
+    asked = load([*[request(n) for n in range(number)], request(5, completion_tokens=None)])
     facts = run("a", asked, conditions=(Conditions("a", energy_j=5.0),))
     assert value(facts, "tokens_per_j") == Replicate("a", None, reason=Reason(Code.NO_OUTPUT_TOKENS))
 
@@ -98,18 +100,18 @@ def test_load_without_measurements_has_no_energy() -> None:
 
 
 def test_start_factors_cover_all_its_loads() -> None:
-    told = [
+    measurements = [
         Measurement(1.0, factors=SpeedFactors(1.0, 8.0, 2.0)),
         Measurement(1.0, factors=SpeedFactors(4.0, 2.0, 8.0)),
     ]
-    assert Replicate("a", 1.0, tuple(told)).factors == pytest.approx((2.0, 4.0, 4.0, None, None))
+    assert Replicate("a", 1.0, tuple(measurements)).factors == pytest.approx((2.0, 4.0, 4.0, None, None))
     queued = SpeedFactors(1.0, 8.0, 2.0, 0.5, 0.5)
     both = (Measurement(1.0, factors=queued), Measurement(1.0, factors=SpeedFactors(1.0, 8.0, 2.0, 0.25)))
     assert Replicate("a", 1.0, both).factors == pytest.approx((1.0, 8.0, 2.0, 0.25, None)), "one queue is not known"
-    alone = [told[0], Measurement(1.0, factors=SpeedFactors(4.0, 2.0))]
-    found = Replicate("a", 1.0, tuple(alone)).factors
-    assert found is not None and found.running is None
-    assert Replicate("a", 1.0, (told[0], Measurement(1.0))).factors is None
+    alone = [measurements[0], Measurement(1.0, factors=SpeedFactors(4.0, 2.0))]
+    factors = Replicate("a", 1.0, tuple(alone)).factors
+    assert factors is not None and factors.running is None
+    assert Replicate("a", 1.0, (measurements[0], Measurement(1.0))).factors is None
     assert Replicate("a", 1.0).factors is None
 
 
@@ -131,10 +133,15 @@ def test_ratios_of_factors() -> None:
 
 
 def test_no_ratio_where_a_start_lacks_its_factors() -> None:
-    one = SpeedFactors(1.0, 2.0)
-    assert factor_ratios([[one, None], [one]]) == () and factor_ratios([[one], [None]]) == ()
-    assert factor_ratios([[one], [one, None]]) == () and factor_ratios([[], [one]]) == ()
-    assert [r.name for r in factor_ratios([[SpeedFactors(1.0, 2.0, 3.0)], [one]])] == ["tokens_per_step", "steps_per_s"]
+    speed_factors = SpeedFactors(1.0, 2.0)
+    assert (
+        factor_ratios([[speed_factors, None], [speed_factors]]) == () and factor_ratios([[speed_factors], [None]]) == ()
+    )
+    assert factor_ratios([[speed_factors], [speed_factors, None]]) == () and factor_ratios([[], [speed_factors]]) == ()
+    assert [r.name for r in factor_ratios([[SpeedFactors(1.0, 2.0, 3.0)], [speed_factors]])] == [
+        "tokens_per_step",
+        "steps_per_s",
+    ]
 
 
 def start(*measured: Measurement, worth: float | None = 1.0) -> Replicate:

@@ -1,4 +1,4 @@
-"""What of a command, a log and a machine makes a configuration: every setting, and nothing that only names a place."""
+"""Configurations from a command, a log and a machine: every setting, and nothing that only names a place."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def launched(provenance: dict[str, Any] | None = None, **config: Any) -> Run:
-    whole = {"engine": "vllm", "model": "org/model", "argv": ("vllm", "serve", "org/model")} | config
+    fields = {"engine": "vllm", "model": "org/model", "argv": ("vllm", "serve", "org/model")} | config
     return Run(
-        id="r", name="r", color=0, state=RunState.FINISHED, config=Config(**whole), machine_id="m1", created_at=NOW,
+        id="r", name="r", color=0, state=RunState.FINISHED, config=Config(**fields), machine_id="m1", created_at=NOW,
         provenance=provenance,
     )  # fmt: skip
 
 
-def told(field: str, value: Any) -> EffectiveRow:
+def effective_row(field: str, value: Any) -> EffectiveRow:
     return EffectiveRow(field, None, value, 1, False)
 
 
@@ -60,20 +60,34 @@ def test_every_speculative_key_counts() -> None:
 
 
 def test_log_settings_override_the_requested() -> None:
-    rows = (told("max_model_len", 8192), told("kv_cache_dtype", None), told("port", 1), told("kv_cache_tokens", 5))
-    found = settings(*rows, told("attention_backend", "FA3"), max_model_len=4096, kv_cache_dtype="fp8")
-    assert found == {"max_model_len": 8192, "kv_cache_dtype": "fp8", "attention_backend": "FA3"}
+    rows = (
+        effective_row("max_model_len", 8192),
+        effective_row("kv_cache_dtype", None),
+        effective_row("port", 1),
+        effective_row("kv_cache_tokens", 5),
+    )
+    actual_settings = settings(
+        *rows, effective_row("attention_backend", "FA3"), max_model_len=4096, kv_cache_dtype="fp8"
+    )
+    assert actual_settings == {"max_model_len": 8192, "kv_cache_dtype": "fp8", "attention_backend": "FA3"}
 
 
 def test_memory_as_its_log_reports_it() -> None:
-    served = served_by(launched(), (told("model_load_gib", 18.5), told("kv_cache_tokens", 410_000)), ())
+    served = served_by(
+        launched(), (effective_row("model_load_gib", 18.5), effective_row("kv_cache_tokens", 410_000)), ()
+    )
     assert (served.weights_gib, served.kv_cache_tokens) == (18.5, 410_000)
-    assert served_by(launched(), (told("model_load_gb", 15.0), told("kv_cache_tokens", "x")), ()).weights_gib == 15.0
+    assert (
+        served_by(
+            launched(), (effective_row("model_load_gb", 15.0), effective_row("kv_cache_tokens", "x")), ()
+        ).weights_gib
+        == 15.0
+    )
     assert served_by(launched(), (), ()).kv_cache_tokens is None
 
 
 def test_the_models_sampling_is_a_setting() -> None:
-    row = told("default_sampling", {"repetition_penalty": 1.3, "temperature": 1.0})
+    row = effective_row("default_sampling", {"repetition_penalty": 1.3, "temperature": 1.0})
     assert settings(row) == {"sampling.repetition_penalty": 1.3, "sampling.temperature": 1.0}
     flag = '--override-generation-config {"temperature":0.5}'
     assert settings(row, unknown_flags=[flag])["sampling.temperature"] == 1.0, "as the log prints it in the end"
@@ -83,7 +97,11 @@ def test_forced_acceptance_wherever_it_is_set() -> None:
     variable = {"SGLANG_SIMULATE_ACC_LEN": "3.5"}
     by_command = launched(engine="sglang", env=variable)
     inherited = launched({"environment": variable}, engine="sglang")
-    for run, rows in ((by_command, ()), (inherited, ()), (launched(), (told("forced_acceptance", "by its log"),))):
+    for run, rows in (
+        (by_command, ()),
+        (inherited, ()),
+        (launched(), (effective_row("forced_acceptance", "by its log"),)),
+    ):
         assert served_by(run, rows, ()).forced_acceptance in ("SGLANG_SIMULATE_ACC_LEN=3.5", "by its log")
     contained = launched({"environment": variable}, engine="sglang", image="x")
     assert served_by(contained, (), ()).forced_acceptance is None, "a container inherits nothing"
@@ -91,8 +109,8 @@ def test_forced_acceptance_wherever_it_is_set() -> None:
 
 
 def test_flags_and_volumes_count_except_caches() -> None:
-    found = settings(unknown_flags=["--x", "--y 2"], volumes=["/a:/a", "/root/.cache/hf:/hf", "/tmp/z:/z"])
-    assert found == {"--x": "set", "--y": "2", "volumes": "/a:/a"}
+    actual_settings = settings(unknown_flags=["--x", "--y 2"], volumes=["/a:/a", "/root/.cache/hf:/hf", "/tmp/z:/z"])
+    assert actual_settings == {"--x": "set", "--y": "2", "volumes": "/a:/a"}
 
 
 def test_a_command_without_its_address() -> None:
@@ -101,11 +119,11 @@ def test_a_command_without_its_address() -> None:
 
 
 def test_whether_a_server_drafts() -> None:
-    log = told("speculative.method", "mtp")
+    log = effective_row("speculative.method", "mtp")
     assert speculates(launched(speculative=Speculation(num_tokens=4)), ()) is True
     assert speculates(launched(argv=()), (log,)) is True, "an attached server whose log says so"
     assert speculates(launched(), ()) is False
-    assert speculates(launched(argv=()), (told("speculative.method", None),)) is None
+    assert speculates(launched(argv=()), (effective_row("speculative.method", None),)) is None
     assert speculates(launched(engine="other"), ()) is None
 
 
@@ -124,10 +142,10 @@ def test_model_files_are_known_all_or_not_at_all() -> None:
     def of(weights: Any = WEIGHTS, **files: Any) -> str | None:
         return model_files({"model": {"files": files, "weights": weights}})
 
-    known = of(a={"sha256": "x"}, b={"sha256": "y"})
-    assert known is not None and known == of(b={"sha256": "y"}, a={"sha256": "x"}) != of(a={"sha256": "x"})
-    assert of() not in (None, known), "a single file has no configuration beside it"
-    assert known != of({**WEIGHTS, "bytes": 8}, a={"sha256": "x"}, b={"sha256": "y"})
+    text = of(a={"sha256": "x"}, b={"sha256": "y"})
+    assert text is not None and text == of(b={"sha256": "y"}, a={"sha256": "x"}) != of(a={"sha256": "x"})
+    assert of() not in (None, text), "a single file has no configuration beside it"
+    assert text != of({**WEIGHTS, "bytes": 8}, a={"sha256": "x"}, b={"sha256": "y"})
     assert of(a={"sha256": "x"}, b={}) is None and model_files({}) is None
     assert of(None, a={"sha256": "x"}) is None, "equal configuration files show nothing of the weights"
 
@@ -142,7 +160,7 @@ def test_gpus_as_sampled_else_as_frozen() -> None:
 def test_unknown_server_has_unknown_config() -> None:
     bare = launched(argv=(), model=None)
     assert not served_by(bare, (), ()).is_configuration_known
-    logged = served_by(bare, (told("model", "org/x"),), ())
+    logged = served_by(bare, (effective_row("model", "org/x"),), ())
     assert logged.is_configuration_known and logged.model == "org/x"
     assert served_by(launched(), (), ()).command == ("vllm", "serve", "org/model")
 
@@ -173,9 +191,9 @@ def test_limits_are_those_of_the_runs_own_gpus() -> None:
 
 def test_the_power_limit_is_that_under_the_load() -> None:
     """Somebody may have lowered it after the start."""
-    seen = [Conditions("r", gpu_uuids=("GPU-0",), power_limits_w=(watts,)) for watts in (350.0, 400.0)]
-    assert gpu_limits_of({"gpus": [frozen(0)]}, seen)["power_limit_w"] == (350.0, 400.0)
-    assert gpu_limits_of({}, seen) == {"power_limit_w": (350.0, 400.0)}, "an attached server's"
+    conditions = [Conditions("r", gpu_uuids=("GPU-0",), power_limits_w=(watts,)) for watts in (350.0, 400.0)]
+    assert gpu_limits_of({"gpus": [frozen(0)]}, conditions)["power_limit_w"] == (350.0, 400.0)
+    assert gpu_limits_of({}, conditions) == {"power_limit_w": (350.0, 400.0)}, "an attached server's"
 
 
 def test_a_run_is_served_with_its_limits() -> None:
@@ -191,7 +209,7 @@ def test_what_is_no_limit_is_not_told() -> None:
         "application_clock_mhz": float("nan"),
         "persistence": 7,
     }
-    known = {"uuid": "y", "mig": False, "power_limit_w": 300}
-    told = gpu_limits_of({"gpus": [odd], "driver_version": ["580"]}, [])
-    assert told == dict.fromkeys(("mig", "ecc", "power_limit_w", "application_clock_mhz", "persistence"), (None,))
-    assert gpu_limits_of({"gpus": [known]}, []) == {"mig": (False,), "power_limit_w": (300,)}
+    fields = {"uuid": "y", "mig": False, "power_limit_w": 300}
+    gpu_limits = gpu_limits_of({"gpus": [odd], "driver_version": ["580"]}, [])
+    assert gpu_limits == dict.fromkeys(("mig", "ecc", "power_limit_w", "application_clock_mhz", "persistence"), (None,))
+    assert gpu_limits_of({"gpus": [fields]}, []) == {"mig": (False,), "power_limit_w": (300,)}

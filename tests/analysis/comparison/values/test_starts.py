@@ -16,46 +16,67 @@ from tests.analysis.comparison.hand_made import arm, faster, load, run, streams
 REQUESTS = streams(3)
 
 
-def met(run_id: str, *processes: str, speed: float = 1.0) -> RunFacts:
+def facts_with_neighbours(run_id: str, *processes: str, speed: float = 1.0) -> RunFacts:
     return run(run_id, load(faster(REQUESTS, speed)), processes=frozenset(processes))
 
 
 def ids(runs: tuple[RunFacts, ...]) -> list[str]:
-    return [one.run_id for one in runs]
+    return [run.run_id for run in runs]
 
 
 def test_runs_of_one_process_share_loads() -> None:
-    found = starts_of([met("a", "p"), met("b"), met("c", "p"), met("d")])
-    assert ids(found) == ["a", "b", "d"], "an unknown process is not another unknown one"
-    assert [len(one.loads) for one in found] == [2, 1, 1]
+    starts = starts_of(
+        [
+            facts_with_neighbours("a", "p"),
+            facts_with_neighbours("b"),
+            facts_with_neighbours("c", "p"),
+            facts_with_neighbours("d"),
+        ]
+    )
+    assert ids(starts) == ["a", "b", "d"], "an unknown process is not another unknown one"
+    assert [len(start.loads) for start in starts] == [2, 1, 1]
 
 
 def test_run_with_both_names_joins_the_others() -> None:
-    assert ids(starts_of([met("a", "p"), met("b", "q"), met("c", "p", "q")])) == ["a"]
+    assert ids(
+        starts_of(
+            [facts_with_neighbours("a", "p"), facts_with_neighbours("b", "q"), facts_with_neighbours("c", "p", "q")]
+        )
+    ) == ["a"]
 
 
 def test_joined_starts_keep_all_their_loads() -> None:
-    found = starts_of([met("a", "p"), met("b", "q"), met("c", "r"), met("d", "p", "q", "r")])
-    assert ids(found) == ["a"] and len(found[0].loads) == 4
+    starts = starts_of(
+        [
+            facts_with_neighbours("a", "p"),
+            facts_with_neighbours("b", "q"),
+            facts_with_neighbours("c", "r"),
+            facts_with_neighbours("d", "p", "q", "r"),
+        ]
+    )
+    assert ids(starts) == ["a"] and len(starts[0].loads) == 4
 
 
 def test_log_with_most_windows_counts() -> None:
     few, most = (
-        replace(met(n, "p"), log=LogSpeed(tps, count, "x", None)) for n, tps, count in (("a", 90, 2), ("b", 10, 8))
+        replace(facts_with_neighbours(n, "p"), log=LogSpeed(tps, count, "x", None))
+        for n, tps, count in (("a", 90, 2), ("b", 10, 8))
     )
     assert starts_of([few, most])[0].log == starts_of([most, few])[0].log == LogSpeed(10, 8, "x", None)
 
 
 def test_fact_of_a_start_is_reported_once() -> None:
-    first = replace(met("a", "p"), conditions=(Conditions("a"),), log=LogSpeed(10.0, 3, "x", None))
-    second = replace(met("b", "p"), startup_s=4.0, conditions=(Conditions("b"),), log=LogSpeed(20.0, 9, "x", None))
-    (one,) = starts_of([first, second])
-    assert one.startup_s == 4.0 and len(one.conditions) == 2 and one.log == LogSpeed(20.0, 9, "x", None)
+    first = replace(facts_with_neighbours("a", "p"), conditions=(Conditions("a"),), log=LogSpeed(10.0, 3, "x", None))
+    second = replace(
+        facts_with_neighbours("b", "p"), startup_s=4.0, conditions=(Conditions("b"),), log=LogSpeed(20.0, 9, "x", None)
+    )
+    (start,) = starts_of([first, second])
+    assert start.startup_s == 4.0 and len(start.conditions) == 2 and start.log == LogSpeed(20.0, 9, "x", None)
 
 
 def test_two_looks_are_not_two_replicates() -> None:
-    one, other = met("a0", "p", speed=1.0), met("a1", "p", speed=1.21)
-    b = arm(met("b0"), met("b1", speed=1.1))
-    (told,) = compare_arms([arm(one, other, met("a2", "q", speed=1.1)), b])
-    assert told.judgement is not None and told.judgement.replicates == (2, 2)
-    assert [side.value for side in told.replicates[0]] == pytest.approx([11.0, 11.0])
+    facts, other_facts = facts_with_neighbours("a0", "p", speed=1.0), facts_with_neighbours("a1", "p", speed=1.21)
+    b = arm(facts_with_neighbours("b0"), facts_with_neighbours("b1", speed=1.1))
+    (comparison,) = compare_arms([arm(facts, other_facts, facts_with_neighbours("a2", "q", speed=1.1)), b])
+    assert comparison.judgement is not None and comparison.judgement.replicates == (2, 2)
+    assert [side.value for side in comparison.replicates[0]] == pytest.approx([11.0, 11.0])

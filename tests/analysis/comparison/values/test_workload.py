@@ -1,4 +1,4 @@
-"""Which loads are compared where a server start carried several."""
+"""The loads that are compared where a server start carried several."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ OTHER = replace(SERVED, settings={"max_model_len": 8192})
 
 
 def five(speed: float = 1.0, load_id: str = "five", **asked: object) -> LoadRecord:
-    return _named(load(faster(streams(3), speed), workload="five", prompt_set_hash="h5", **asked), load_id)
+    return _renamed_load(load(faster(streams(3), speed), workload="five", prompt_set_hash="h5", **asked), load_id)
 
 
 def ladder(speed: float = 1.0, load_id: str = "ladder") -> LoadRecord:
-    return _named(load(faster(streams(4, 2), speed), workload="ladder", prompt_set_hash="hl"), load_id)
+    return _renamed_load(load(faster(streams(4, 2), speed), workload="ladder", prompt_set_hash="hl"), load_id)
 
 
-def _named(one: LoadRecord, load_id: str) -> LoadRecord:
-    assert one.plan
-    return replace(one, load_id=load_id, plan=replace(one.plan, load_id=load_id))
+def _renamed_load(load: LoadRecord, load_id: str) -> LoadRecord:
+    assert load.plan
+    return replace(load, load_id=load_id, plan=replace(load.plan, load_id=load_id))
 
 
 def compared(*runs: RunFacts, workload: str | None = None) -> list[ArmComparison]:
-    chosen = find_workload(shared_workloads(runs), workload)
-    return compare_arms(arms_of([restrict_to_workload(one, chosen) for one in runs]))
+    chosen_workload = find_workload(shared_workloads(runs), workload)
+    return compare_arms(arms_of([restrict_to_workload(run, chosen_workload) for run in runs]))
 
 
 def test_starts_are_ranked_on_their_shared_load() -> None:
@@ -66,8 +66,8 @@ def test_most_common_load_is_the_default() -> None:
     five_prompts, rungs = shared_workloads(runs)
     assert (five_prompts.name, rungs.name) == ("five", "ladder")
     assert find_workload([five_prompts, rungs], None) == five_prompts
-    for wanted in ("ladder", rungs.id):
-        assert find_workload([five_prompts, rungs], wanted) == rungs
+    for text in ("ladder", rungs.id):
+        assert find_workload([five_prompts, rungs], text) == rungs
     (told,) = compared(runs[0], runs[1], workload="ladder")
     assert told.pair.objective.name == "output_tps@2", "what is proposed follows the workload"
     with pytest.raises(WorkloadNotSharedError) as refused:
@@ -87,18 +87,18 @@ def test_loads_with_other_params_are_no_repeats() -> None:
     runs = [run("a", cold, warm), run("b", warm, cold, served=OTHER), run("c", cold, served=OTHER)]
     first, _ = shared_workloads(runs)
     assert first.params == {"temperature": 0}
-    assert [len(restrict_to_workload(one, first).loads) for one in runs] == [1, 1, 1]
+    assert [len(restrict_to_workload(run, first).loads) for run in runs] == [1, 1, 1]
 
 
 def older(run_id: str, *prompts: str, workload: str | None = "five") -> RunFacts:
     """A run of a Pitwall that wrote the requests alone."""
-    requests = [replace(one, prompt_hash=text) for one, text in zip(streams(len(prompts)), prompts, strict=True)]
+    requests = [replace(stream, prompt_hash=text) for stream, text in zip(streams(len(prompts)), prompts, strict=True)]
     return replace(run(run_id, replace(load(requests), plan=None)), workload=workload)
 
 
 def test_older_load_known_by_name_and_texts() -> None:
     def shared(*runs: RunFacts) -> list[str]:
-        return [one.name for one in shared_workloads(runs)]
+        return [shared_workload.name for shared_workload in shared_workloads(runs)]
 
     assert shared(older("a", "p", "q"), older("b", "q", "p")) == ["five"], "in any order"
     assert shared(older("a", "p", "q"), older("b", "p", "x")) == []
@@ -114,7 +114,7 @@ def test_older_load_known_by_name_and_texts() -> None:
 def test_param_order_is_ignored_but_prompts_count() -> None:
     ab, ba = five(params={"a": 1, "b": 2}), five(params={"b": 2, "a": 1})
     assert len(shared_workloads([run("a", ab), run("b", ba)])) == 1
-    texts = _named(load(streams(3), workload="five", prompt_set_hash="other"), "five")
+    texts = _renamed_load(load(streams(3), workload="five", prompt_set_hash="other"), "five")
     assert shared_workloads([run("a", five()), run("b", texts)]) == []
 
 

@@ -36,46 +36,46 @@ def server() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def port_to(*wanted: ForwardTarget) -> list[int]:
+def port_to(*forward_target: ForwardTarget) -> list[int]:
     ours, theirs = socket.socketpair()
-    ports = open_ports(ours, wanted)
+    ports = open_ports(ours, forward_target)
     forward(theirs)
     return ports
 
 
-def said(port: int, words: bytes) -> bytes:
+def send_and_receive(port: int, words: bytes) -> bytes:
     """All that comes back until the other end closes, which it may do before it has heard everything."""
-    heard = b""
+    content = b""
     with socket.create_connection(("127.0.0.1", port), 30) as line, suppress(ConnectionError):
         line.sendall(words)
         with suppress(OSError):
             line.shutdown(socket.SHUT_WR)
         while piece := line.recv(4096):
-            heard += piece
-    return heard
+            content += piece
+    return content
 
 
 def test_a_port_leads_to_its_target(server: int) -> None:
-    assert said(port_to(ForwardTarget("127.0.0.1", server))[0], b"me" * 100_000) == HELLO + b"me" * 100_000
+    assert send_and_receive(port_to(ForwardTarget("127.0.0.1", server))[0], b"me" * 100_000) == HELLO + b"me" * 100_000
 
 
 def test_tunnel_leads_only_to_its_server(server: int) -> None:
     (port,) = port_to(ForwardTarget("127.0.0.1", server, is_tunnel=True))
     right = f"CONNECT 127.0.0.1:{server} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
-    assert said(port, right) == b"HTTP/1.1 200 Connection established\r\n\r\n" + HELLO
+    assert send_and_receive(port, right) == b"HTTP/1.1 200 Connection established\r\n\r\n" + HELLO
     for wrong in (
         b"CONNECT elsewhere:443 HTTP/1.1\r\n\r\n",
         b"GET http://elsewhere/ HTTP/1.1\r\n\r\n",
         b"x" * 9000,
         b"",
     ):
-        assert not said(port, wrong).startswith(b"HTTP/1.1 200"), wrong
+        assert not send_and_receive(port, wrong).startswith(b"HTTP/1.1 200"), wrong
 
 
 def test_a_target_that_is_away_closes_the_line(server: int) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        assert said(port_to(ForwardTarget("127.0.0.1", nobody.getsockname()[1]))[0], b"") == b""
+        assert send_and_receive(port_to(ForwardTarget("127.0.0.1", nobody.getsockname()[1]))[0], b"") == b""
 
 
 def test_catalogue_keeps_name_without_password() -> None:

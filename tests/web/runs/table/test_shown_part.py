@@ -146,7 +146,13 @@ def test_leading_columns_are_what_runs_are_told_by(store: Store) -> None:
     leading = ["name", "star", "config", "stream", "output", "tokens_per_step"]
     assert list(COLUMNS)[1:7] == leading
     rest = list(COLUMNS)
-    assert rest.index("state") < rest.index("when") < rest.index("typical")
+    assert rest.index("acceptance") + 1 == rest.index("state") == rest.index("when") - 1
+    assert rest.index("when") < min(rest.index(name) for name in ("printed", "stated", "typical"))
+
+
+def test_configuration_begins_with_its_settings_and_ends_with_the_model(store: Store) -> None:
+    texts = page(column=["config"]).dataframe[0].value["config"]
+    assert "vLLM · fp8 · ngram k=8 · org" in set(texts)
 
 
 def test_phone_shows_a_number_beside_the_name(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
