@@ -55,13 +55,15 @@ def _reader_of(content: str) -> ResultReader | None:
 
 
 def _as_json(text: str) -> str | None:
-    """Return the only document of YAML as JSON; None for another text, or if its references make it too large."""
+    """Return the documents of YAML as JSON, several as a list; None for another text, or if references blow it up."""
     try:
         documents = load_documents(text)
     except (yaml.YAMLError, ValueError):
         return None
-    if len(documents) != 1 or not isinstance(documents[0], dict | list) or _values_in(documents[0]) > MAX_VALUES:
+    if not documents or not isinstance(documents[0], dict | list) or _values_in(documents) > MAX_VALUES:
         return None
+    if len(documents) > 1:
+        return json.dumps(_typed(documents)) if all(isinstance(document, dict) for document in documents) else None
     return json.dumps(_typed(documents[0]))
 
 

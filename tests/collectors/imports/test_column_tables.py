@@ -382,8 +382,8 @@ def test_bars_above_a_rule_in_one_piece(tmp_path: Path) -> None:
     )
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value, row.concurrency) for row in rows] == [
-        ("stated", 7.5, 1), ("request_tps", 0.04, 1), ("e2e_ms", 23_500.0, 1),
-        ("stated", 36.5, 16), ("request_tps", 0.19, 16), ("e2e_ms", 66_500.0, 16),
+        ("stated", 7.5, 1), ("request_tps", 0.04, 1), ("e2e_ms", 23_500.0, 1), ("requests", 4.0, 1),
+        ("stated", 36.5, 16), ("request_tps", 0.19, 16), ("e2e_ms", 66_500.0, 16), ("requests", 32.0, 16),
     ]  # fmt: skip
 
 

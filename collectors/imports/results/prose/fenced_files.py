@@ -10,20 +10,24 @@ from itertools import islice
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.prose import records
+from collectors.imports.results.prose.record_lines import with_bare_records
+from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
 from collectors.imports.results.tools.printed_block import heading_params
+from domain import JsonValue
 
 FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,8}|~{3,8})\s{0,4}[\w.+-]{0,20}\s{0,8}")
 MAX_HEAD_CHARS = 64 << 10
 LEAST_COMMAS = 2
 MOST_OBJECTS, MOST_LINES_OF_OBJECT = 40, 400  # without fences
 JSON_STARTS = ("{", "[")
+OBJECT_START = re.compile(r'\{"|[{\[]\s{0,9}$')
 
 
 def has_fenced_file(text: str, least: int = 1) -> bool:
     """Return whether a text quotes as many files that are read."""
-    lines = text.splitlines()
+    lines = with_bare_records(text.splitlines())
     quoted_files = (start for start, end in _passages(lines) if _reader_of(lines[start:end]))
     return next(islice(quoted_files, least - 1, None), None) is not None
 
@@ -33,18 +37,20 @@ def read_fenced_files(
 ) -> tuple[list[LoadBuilder], str]:
     """Return the loads of such files, and the text with their lines left empty; what is refused is read as a text."""
     lines = text.splitlines()
+    bare_lines = with_bare_records(lines)
     loads: list[LoadBuilder] = []
     end_above = 0
-    for start, end in list(_passages(lines)):
-        reader = _reader_of(lines[start:end])
+    for start, end in list(_passages(bare_lines)):
+        reader = _reader_of(bare_lines[start:end])
         if reader is None:
             continue
         own_ticket = ticket._replace(token=f"{ticket.token}-{first_number + len(loads)}")
         try:
-            loads_of_file = reader.read(source.passage("\n".join(lines[start:end])), own_ticket)
+            loads_of_file = reader.read(source.passage("\n".join(bare_lines[start:end])), own_ticket)
         except ImportRefusedError:
             continue
         for load in loads_of_file:
+            load.params |= {} if start and FENCE.fullmatch(lines[start - 1]) else _labels_above(lines, start)
             load.params |= heading_params(lines, start - 1, end_above)
             load.line = start + 1
         loads += loads_of_file
@@ -53,14 +59,20 @@ def read_fenced_files(
     return loads, "\n".join(lines)
 
 
+def _labels_above(lines: Sequence[str], start: int) -> dict[str, JsonValue]:
+    """Return the headings that lines without a fence stand under."""
+    labels = Sections("\n".join(lines[: start + 1])).labels_of(start + 1)
+    return {"heading": " / ".join(labels)} if labels else {}
+
+
 def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield where the lines between two fences begin and end, if they may be JSON or CSV, and other JSON objects."""
     start: int | None = None
     attempts, end = 0, 0
     for index, line in enumerate(lines):
-        if start is None and index >= end and line.startswith('{"') and attempts < MOST_OBJECTS:
+        if start is None and index >= end and OBJECT_START.match(line) and attempts < MOST_OBJECTS:
             attempts += 1
-            if count := _lines_of_object(lines[index : index + MOST_LINES_OF_OBJECT]):
+            if count := _lines_of_objects(lines, index):
                 end = index + count
                 yield index, end
             continue
@@ -73,6 +85,17 @@ def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if first_line.startswith(JSON_STARTS) or first_line.count(",") >= LEAST_COMMAS:
             yield start, index
         start = None
+
+
+def _lines_of_objects(lines: Sequence[str], first: int) -> int:
+    """Return how many lines a JSON object takes up, with those behind it that are one each."""
+    count = _lines_of_object(lines[first : first + MOST_LINES_OF_OBJECT])
+    while count and lines[first].endswith("}") and first + count < len(lines):
+        line = lines[first + count]
+        if not line.startswith('{"') or not line.endswith("}") or not _lines_of_object([line]):
+            break
+        count += 1
+    return count
 
 
 def _lines_of_object(lines: Sequence[str]) -> int:

@@ -14,15 +14,16 @@ CONCURRENCY_HEAD = words(
     r"併發數?|并发数?|(?:max(?:imum)? |real |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
     r"(?:conc(?:ur(?:rent|rency|rence)?)?\.?|parallel(?:ism)?)"
     r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|workers?|level|slots?))?"
-    r"|(?:# ?|n |num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
+    r"|(?:# ?|n |num(?:ber of)? |virtual )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
 PROMPT_HEAD = words(
-    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|prefill|in(?=len)) ?(?:seq(?:uence)? )?"
+    r"isl|(?:avg |mean |random |actual |num |n )?(?:input|prompt|prefill|in(?=len)) ?(?:seq(?:uence)? )?"
     r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|tok(?:en)?s? (?:prompt|input|in)|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
-    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|decode|out(?=len)) ?(?:seq(?:uence)? )?"
-    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
+    r"osl|(?:avg |mean |random |actual |num |n )?(?:output|completion|gen(?:eration)?|decode|out(?=len))"
+    r" ?(?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)(?: \(tokens\))?"
+    r"|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
     r"|tok(?:en)?s? (?:output|completion|generated|out)"
     r"|输出长度|輸出長度|output"
 )

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.prose.heads import DERIVED_HEAD, METRIC_HEAD, UNIT_HEAD
 from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.number_text import MEMORY, TIMED, has_no_value, read_cell, states_failure
+from collectors.imports.results.prose.record_values import (
+    VALUE,
+    is_header,
+    items_of,
+    pivoted,
+    settings_of_header,
+    with_units_beside,
+)
+from collectors.imports.results.prose.separated_values import NAME, SeparatedValues, values_of
 from collectors.imports.results.prose.value_names import (
     is_number,
     names_figure,
@@ -19,12 +29,16 @@ from collectors.imports.results.prose.value_names import (
     names_summary,
     value_name_of,
 )
-from collectors.imports.results.source import ResultFile
+from collectors.imports.results.source import ResultFile, ResultPassage
 
-CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}|[A-Za-z]\w{0,40}:[\w:]{1,60}")
-STATISTIC = re.compile(r"value|mean|avg|average|median|min|max|std(?:ev|dev)?|p\d{2}", re.IGNORECASE)
-MOST_NAME_CHARS = 60  # of an arm
+STATISTIC = re.compile(
+    r"value|mean|avg|average|med(?:ian)?|min(?:imum)?|max(?:imum)?|std(?:ev|dev)?|p\d{2}|percentile[_ ]?\d{2}|\d{2}th",
+    re.IGNORECASE,
+)
+_USED = re.compile(r"\b(?:peak|used|max)[ _-]?(?:\w{1,10}[ _-])?(?:v?ram|mem(?:ory)?)\b", re.IGNORECASE)
+JSON_START = re.compile(r"\s{0,999}(?:\{|\[\s{0,99}(?:[\[{\"'\]]|-?\d[\d.]{0,20}\s{0,9}[,\]]))")  # no '[12:30:01]'
 MAX_DEPTH = 6
+MOST_ROWS_SEEN = 200  # of a file, to recognise it
 PREDICTED_TOKENS = re.compile(r"(?:.{0,60} )?predicted_n")  # of llama-server, beside its timings
 PREDICTED = re.compile(r"(?<![^ ])predicted_(?=(?:ms|tps|tok_s|tokens_per_second)$)")
 SPEED_OF_ROW, LENGTHS_OF_ROW, NAMED_SPEED = "avg_ts", ("n_prompt", "n_gen"), "tokens_per_second_mean"
@@ -34,13 +48,14 @@ LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the recor
 class Record(NamedTuple):
     """An object with measurements; `number`: its own, or its line, from 1; `settings`: of the objects around it.
 
-    `is_summary`: other records stand below it.
+    `is_summary`: other records stand below it. `objects`: the names of its inner objects.
     """
 
     number: int
     values: dict[str, Any]
     settings: Mapping[str, Any] = MappingProxyType({})
     is_summary: bool = False
+    objects: frozenset[str] = frozenset()
 
     def stated(self, name: str) -> Any:
         """Return a value of its own, or else one of the objects around it."""
@@ -53,22 +68,39 @@ class _Parts(NamedTuple):
     values: dict[str, Any]
     lists: dict[str, list[dict[str, Any]]]
     groups: dict[str, dict[str, Any]]
+    objects: set[str]
 
 
 def records_of(source: ResultFile) -> list[Record]:
     """Return the records of a file."""
-    head = source.head.strip()
-    if head[:1] not in ("{", "["):
+    if not JSON_START.match(source.head):
         return list(_csv_records(source))
-    if "}" in head.partition("\n")[0] and "\n{" in head:
-        items = list(source.json_lines())
-    else:
-        value = source.json()
-        if not isinstance(value, list):
-            records = _records_in(1, value, {})
-            return [record._replace(number=number) for number, record in enumerate(records, 1)]
-        items = list(enumerate(value, 1))
-    return [record for number, item in items for record in _records_in(number, item, {})]
+    items = items_of(source)
+    values = with_units_beside([value for _, value in items])
+    is_pivoted = len(values) != len(items)
+    numbers = range(1, len(values) + 1) if is_pivoted else [number for number, _ in items]
+    if len(values) == 1:
+        records = _records_in(1, values[0], {})
+        return [record._replace(number=number) for number, record in enumerate(records, 1)]
+    header: dict[str, Any] = {}
+    if len(values) > 1 and is_header(values[0], values[1]):
+        records = _records_in(1, values[0], {})
+        if not any(has_result(record.values) for record in records):
+            header = settings_of_header({name: item for record in records for name, item in record.values.items()})
+            values, numbers = values[1:], numbers[1:]
+    return [
+        record for number, value in zip(numbers, values, strict=True)
+        for record in _records_in(number, value, {**header})
+    ]  # fmt: skip
+
+
+def names_in_json(head: str) -> list[str]:
+    """Return the names of the values in records that begin so; empty if they go on behind the head."""
+    try:
+        records = records_of(ResultPassage(Path(), "", content=head.encode()))
+    except ImportRefusedError:
+        return []
+    return [name for record in records for name in record.values]
 
 
 def has_result(values: Mapping[str, Any]) -> bool:
@@ -90,7 +122,7 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
     settings = {
         name: item for name, item in parts.values.items()
         if item is not None and not value_name_of(name).is_of_result(item)
-        and not is_of_part(name, parts.values)
+        and not is_of_part(name, parts.values, parts.objects)
     }  # fmt: skip
     nested = [
         *((LIST, name, items) for name, items in parts.lists.items() if not any(map(names_settings, name.split(" ")))),
@@ -108,15 +140,17 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
             parts.values[name] = settings[name] = items
     is_summary = bool(below)
     own_records = (
-        [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
+        [Record(number, parts.values, inherited, is_summary, frozenset(parts.objects))]
+        if not is_summary or has_result(parts.values)
+        else []
     )
     return [*own_records, *below]
 
 
-def is_of_part(name: str, values: Mapping[str, Any]) -> bool:
+def is_of_part(name: str, values: Mapping[str, Any], objects: Collection[str]) -> bool:
     """Return whether a value stands beside metrics in one of several inner objects, so that it is theirs alone."""
     around = name.rpartition(" ")[0]
-    if not around or names_summary(around.rpartition(" ")[2]):
+    if around not in objects or names_summary(around.rpartition(" ")[2]):
         return False
     metrics = [
         other for other, item in values.items()
@@ -128,8 +162,8 @@ def is_of_part(name: str, values: Mapping[str, Any]) -> bool:
 def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
     """Return the parts of an object; the values of an inner object bear its name before their own."""
     if not isinstance(value, dict):
-        return _Parts({prefix or "value": value}, {}, {})
-    parts = _Parts({}, {}, {})
+        return _Parts({prefix or "value": value}, {}, {}, set())
+    parts = _Parts({}, {}, {}, set())
     groups = _alike_objects(value)
     for name, item in value.items():
         full_name = f"{prefix} {name}".strip()
@@ -142,11 +176,18 @@ def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
             parts.values.update(inner.values)
             parts.lists.update(inner.lists)
             parts.groups.update(inner.groups)
+            parts.objects.update((full_name, *inner.objects))
         else:
-            is_figure = isinstance(item, str) and names_figure(full_name)
-            stated_name, figure = _csv_value(full_name, item) if is_figure else (full_name, item)
-            parts.values.update({stated_name: figure} if is_number(figure) else {full_name: item})
+            stated_name, figure = _csv_value(full_name, item) if isinstance(item, str) else (full_name, item)
+            is_figure = is_number(figure) and (names_figure(full_name) or _states_figure(stated_name))
+            parts.values.update({stated_name: figure} if is_figure else {full_name: item})
     return parts
+
+
+def _states_figure(name: str) -> bool:
+    """Return whether a name with the unit of its text is that of a measurement: 'output tok/s', 'peak memory GB'."""
+    column = value_name_of(name)
+    return column.metric_name is not None or column.unit == "tok/s" or _USED.search(name) is not None
 
 
 def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +236,7 @@ def _alike_objects(value: Mapping[str, Any]) -> set[str]:
     names = {
         name: set(_metrics_in(item))
         for name, item in value.items()
-        if isinstance(item, dict) and not names_settings(name)
+        if isinstance(item, dict) and not names_settings(name) and not STATISTIC.fullmatch(name)
     }
     names = {name: metrics for name, metrics in names.items() if metrics}
     return set(names) if len(names) > 1 and set.intersection(*names.values()) else set()
@@ -220,46 +261,59 @@ def csv_names(head: str) -> list[str]:
 
     Nothing for another text, or if words stand below units.
     """
-    first_line, _, other_lines = head.lstrip().partition("\n")
-    names = [name.strip().strip('"') for name in first_line.split(",")]
-    if len(names) > 1 and METRIC_HEAD.fullmatch(names[0]) and all(0 < len(name) <= MOST_NAME_CHARS for name in names):
-        rows = [
-            row for row in csv.reader(other_lines.splitlines()) if len(row) > 1 and CSV_NAME.fullmatch(row[0].strip())
-        ]
-        return [_metric_label(names, row) for row in rows]
-    if len(names) < 2 or not all(CSV_NAME.fullmatch(name) for name in names):
+    table = values_of(head)
+    if table is None or not table.rows:
         return []
-    first_row = next(filter(None, csv.reader(other_lines.splitlines())), [])  # a cell may have several lines
+    names, first_row = table.heads, table.rows[0]
+    if _has_metrics_as_rows(table):
+        rows = [row for row in table.rows if len(row) > 1 and NAME.fullmatch(row[0])]
+        return [_metric_label(names, row) for row in rows]
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
     if not has_row or has_words:
         return []
-    values = {name: _cell(cell) for name, cell in zip(names, first_row, strict=False)}
-    return list(dict.fromkeys([*names, *_with_metric_of_cell(values)]))
+    seen_rows = [
+        {name: _cell(cell) for name, cell in zip(names, row, strict=False)} for row in table.rows[:MOST_ROWS_SEEN]
+    ]
+    wide_rows = map(_with_metric_of_cell, pivoted(seen_rows))
+    return list(dict.fromkeys([*names, *(name for row in wide_rows for name in row)]))
+
+
+def _has_metrics_as_rows(table: SeparatedValues) -> bool:
+    """Return whether each row is a metric and each column an arm; beside one of values, names are no arms."""
+    is_long = VALUE in table.heads and any(_is_of_words(table, column) for column in range(1, len(table.heads)))
+    return METRIC_HEAD.fullmatch(table.heads[0]) is not None and not is_long
+
+
+def _is_of_words(table: SeparatedValues, column: int) -> bool:
+    cells = [row[column] for row in table.rows if column < len(row) and row[column]]
+    return not UNIT_HEAD.fullmatch(table.heads[column]) and all(isinstance(_cell(cell), str) for cell in cells)
 
 
 def _csv_records(source: ResultFile) -> Iterator[Record]:
     """Yield the rows of CSV, or the columns if each row is a metric."""
     with source.refusing_bad_csv():
-        rows = list(csv.reader(source.text().splitlines()))
-    heads = [head.strip() for head in rows[0]]
-    if not METRIC_HEAD.fullmatch(heads[0]):
-        for number, row in enumerate(rows[1:], 2):
-            if row:
-                values = dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
-                yield Record(number, _with_names_of_decoding(_with_metric_of_cell(values)))
+        table = values_of(source.text())
+    if table is None:
+        raise ImportRefusedError(f"{source.name} is not CSV throughout: its rows have not as many cells as its head.")
+    heads, rows = table.heads, table.rows
+    if not _has_metrics_as_rows(table):
+        cells_of_rows = [
+            dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name) for row in rows
+        ]
+        for number, values in enumerate(pivoted(cells_of_rows), table.line + 1):
+            yield Record(number, _with_names_of_decoding(_with_metric_of_cell(values)), table.settings)
         return
     arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
     for column, head in enumerate(heads[1:], 1):
         if head not in arms or DERIVED_HEAD.fullmatch(head) or DERIVED.search(head):
             continue
         values = dict(
-            _csv_value(_metric_label(heads, row), row[column])
-            for row in rows[1:] if column < len(row) and row[0].strip()
-        )  # fmt: skip
+            _csv_value(_metric_label(heads, row), row[column]) for row in rows if column < len(row) and row[0]
+        )
         arm = head if heads.count(head) == 1 else f"{head} (column {column + 1})"
-        yield Record(column, values | ({COLUMN: arm} if len(arms) > 1 else {}))
+        yield Record(column, values | ({COLUMN: arm} if len(arms) > 1 else {}), table.settings)
 
 
 def _metric_label(heads: Sequence[str], row: Sequence[str]) -> str:

@@ -37,9 +37,10 @@ TOKENS_OF_LOAD = (
     (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),
     (words(r"out(?:put)? tokens total"), "completion_tokens"),
 )
+_OF_ALL = words(r"\b(?:agg|aggregated?)\b")
 TOKENS = (
     (words(r"(?:input|prompt) tokens"), "prompt_tokens"),
-    (words(r"(?:output|completion|generated) tokens"), "completion_tokens"),
+    (words(r"(?:output|completion|generated|gen) tokens|gen"), "completion_tokens"),
 )
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
@@ -123,7 +124,11 @@ def tokens_of_whole_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
     output = figures.get("duration_s", 0.0) * figures.get("output_tps", 0.0)
     outputs = [values[name] for name, metric_name in tokens.items() if metric_name.metric == "completion_tokens"]
     is_whole = any(output and abs(count - output) <= MOST_DIFFERENCE * output for count in outputs)
-    return tokens if is_whole and _counts_in(values, ALL_REQUESTS) | _counts_in(values, COUNTS_OF_LOAD) else {}
+    is_of_all = any(
+        _OF_ALL.search(value_name_of(name).words) and value_name_of(name).unit == "tok/s" for name in values
+    )
+    is_of_load = is_of_all or bool(_counts_in(values, ALL_REQUESTS) | _counts_in(values, COUNTS_OF_LOAD))
+    return tokens if is_whole and is_of_load else {}
 
 
 def _has_no_failure(values: Mapping[str, Any]) -> bool:

@@ -15,18 +15,23 @@ from typing import Any
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.arm_names import point_of_name
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
 from collectors.imports.results.prose.record_files import (
     COLUMN,
+    GROUP,
+    JSON_START,
     LENGTHS_OF_ROW,
+    LIST,
     NAMED_SPEED,
     SPEED_OF_ROW,
     Record,
     csv_names,
     is_of_part,
+    names_in_json,
     records_of,
 )
 from collectors.imports.results.prose.record_metrics import (
@@ -64,13 +69,13 @@ LEVEL_WORDS = {  # beside the heads of tables
     OUTPUT_HEAD: re.compile(
         r"n gen|n predict|predicted n|tokens predicted(?: mean)?|eval (?:count|tokens)"
         r"|(?:(?:avg|mean) )?(?:tokens generated|(?:new|generated) tokens)"
-        r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
+        r"|(?:output|completion|generated) token(?:s per req(?:uest)?| count)"
         r"|(?:mean|avg|average) (?:output|completion) tokens|(?:output|completion) (?:tokens|len(?:gth)?) (?:mean|avg)"
     ),
 }
 MODELS = (
     "model", "model id", "model name", "model path", "model tag", "base model", "model filename", "model file",
-    "model hf id", "hf model", "hf model id", "model repo", "model name or path",
+    "model hf id", "hf model", "hf model id", "model repo", "model name or path", "served model", "served model name",
 )  # fmt: skip
 TIMES = (
     "ts", "timestamp", "date", "datetime", "started at", "started", "started utc", "start time", "start time utc",
@@ -120,8 +125,8 @@ def times_kernels(head: str) -> bool:
 
 
 def _names_in(head: str) -> list[str]:
-    is_json = head.lstrip()[:1] in ("{", "[")
-    names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head)] if is_json else csv_names(head)
+    is_json = JSON_START.match(head) is not None
+    names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head), *names_in_json(head)] if is_json else csv_names(head)
     names += [NAMED_SPEED] if {SPEED_OF_ROW, *LENGTHS_OF_ROW} <= set(names) else []
     return list(dict.fromkeys(names))
 
@@ -136,7 +141,7 @@ def _metrics_of(columns: Iterable[ValueName]) -> set[str]:
 
 def names_without_unit(head: str) -> list[str]:
     """Return the names of JSON or CSV that begins so which name a latency or a speed, but no unit."""
-    names = NUMBERED_KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    names = NUMBERED_KEY.findall(head) if JSON_START.match(head) else csv_names(head)
     return [name for name in dict.fromkeys(names) if value_name_of(name).lacks_unit]
 
 
@@ -251,8 +256,14 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     values, shared = (
         {name: value for name, value in source.items() if name not in totals} for source in (record.values, constants)
     )
-    shared_levels = [_level((values, record.settings, shared), pattern) for pattern in patterns]
-    levels_of_parts = [_levels_of_parts(values, pattern) for pattern in patterns]
+    arm = _point_of_arm(record)
+    shared_levels = [
+        of_arm if stated is None else stated for stated, of_arm in zip(
+            (_level((values, record.settings, shared), pattern, record.objects) for pattern in patterns),
+            (arm.concurrency, arm.prompt_tokens, arm.output_tokens), strict=True,
+        )
+    ]  # fmt: skip
+    levels_of_parts = [_levels_of_parts(values, pattern, record.objects) for pattern in patterns]
     metrics = measurements_in(record, shared_levels[0])
     tested = point_of_words("", tested_side_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
@@ -267,11 +278,11 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         if metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
             continue
-        point_of_name, arm = point_of_words("", column.words), point_of_words("", str(record.values.get(COLUMN, "")))
-        level = 1 if SINGLE.search(column.words) else arm.concurrency
+        of_name = point_of_words("", column.words)
+        level = 1 if SINGLE.search(column.words) else None
         lengths = (
-            point_of_name.prompt_tokens or tested.prompt_tokens,
-            point_of_name.output_tokens or tested.output_tokens,
+            of_name.prompt_tokens or tested.prompt_tokens,
+            of_name.output_tokens or tested.output_tokens,
         )
         own_levels = (level, *lengths)
         levels = [
@@ -282,6 +293,17 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
             point, metric, _statistic_of(name, metric), value, factor=metric_name.factor,
             unit=column.unit if metric == STATED else None,
         )  # fmt: skip
+
+
+def _point_of_arm(record: Record) -> MeasurementPoint:
+    """Return the level and the lengths that the name of a record's arm states: {"concurrency_8": {...}}."""
+    names = [str(record.stated(kind)) for kind in (COLUMN, GROUP, LIST) if record.stated(kind)]
+    points = [point for name in names for point in (point_of_name(name), point_of_words("", name))]
+    levels = [(point.concurrency, point.prompt_tokens, point.output_tokens) for point in points]
+    stated = [
+        next((level for level in of_points if level is not None), None) for of_points in zip(*levels, strict=True)
+    ]
+    return MeasurementPoint("", *stated)
 
 
 def _statistic_of(name: str, metric: str) -> str:
@@ -321,26 +343,27 @@ def _is_text(name: str, value: Any) -> bool:
     return isinstance(value, str) and (is_answer or len(value) > MOST_NAME_CHARS or "\n" in value)
 
 
-def _levels_of_parts(values: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, int]:
+def _levels_of_parts(values: Mapping[str, Any], pattern: re.Pattern[str], objects: Collection[str]) -> dict[str, int]:
     """Return the level or length of each inner object that states one."""
     parts = [(name.rpartition(" ")[0], name) for name in values if " " in name and _states_level(name, pattern)]
+    parts = [(part, name) for part, name in parts if part in objects]
     return {
         part: level for part, name in parts
         if not names_summary(part.rpartition(" ")[2]) and (level := count(values[name])) is not None
     }  # fmt: skip
 
 
-def _level(sources: Sequence[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
+def _level(sources: Sequence[Mapping[str, Any]], pattern: re.Pattern[str], objects: Collection[str]) -> int | None:
     """Return the level or length that a record states, or the objects around it, or all records together.
 
     Where only parts of the record state theirs, those around it are of no use for the others.
     """
     own_names = [name for name in sources[0] if _states_level(name, pattern)]
-    if own_names and all(is_of_part(name, sources[0]) for name in own_names):
+    if own_names and all(is_of_part(name, sources[0], objects) for name in own_names):
         return None
     names = [
         (values, name) for values in sources for name in values
-        if _states_level(name, pattern) and not is_of_part(name, values)
+        if _states_level(name, pattern) and not is_of_part(name, values, objects)
     ]  # fmt: skip
     names.sort(key=lambda item: pattern is CONCURRENCY_HEAD and not OF_LOAD.search(item[1]))
     return next((value for values, name in names if (value := count(values[name])) is not None), None)

@@ -115,7 +115,7 @@ _NAMED_UNITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
         "requests/s",
         1.0,
     ),
-    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms", 1.0),
+    (re.compile(r"\b(?:ms|msecs?|millis|milliseconds)\b"), "ms", 1.0),
     (re.compile(r"\b(?:us|µs|micros|microseconds)\b"), "ms", 1e-3),
     (re.compile(r"\b(?:ns|nanos|nanoseconds)\b"), "ms", 1e-6),
     (re.compile(r"(?<!\bper )(?<!\b[kmgt]b )(?<!/)\b(?:s|sec|secs|seconds)\b"), "s", 1.0),  # no 'jobs per s', 'gb s'

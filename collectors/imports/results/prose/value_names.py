@@ -45,6 +45,7 @@ _OF_REQUESTS = words(
 )
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
 _TIME = words(r"^(?:(?:total|elapsed|run|generation|inference) )?time$|^(?:elapsed|runtime)$")
+_PERCENTILE = words(r"\bpercentile (\d\d)\b|\b(\d\d)th(?: percentile)?\b")
 _STATISTIC = words(r"mean|avg|average|median|min|max|p\d\d")
 
 
@@ -80,6 +81,7 @@ class ValueName(NamedTuple):
 def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
+    plain_words = _PERCENTILE.sub(lambda match: f"p{match[1] or match[2]}", plain_words)
     is_of_values = _COUNT_OF_VALUES.fullmatch(leaf_words(name)) or _SUM_OF_VALUES.search(plain_words)
     if (name_unit := named_unit(plain_words)) and not is_of_values:
         return _value_name_with(name_unit, name, plain_words)
