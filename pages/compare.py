@@ -29,6 +29,7 @@ from web.compare.run_tiles import evidence_table
 from web.compare.server_rows import server_latencies
 from web.compare.sheet import all_numbers, colors_of, decision_sheet, in_arm_color, numbers_of_arms
 from web.compare.sources.published import published_group
+from web.compare.sources.tool_results import tool_results_section
 from web.compare.url_params import compare_runs, options_from_url
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
 from web.fleet import away_ids, away_runs, link_to_home_pages, newest_fleet_runs, store_for_runs
@@ -115,6 +116,7 @@ elif is_member():
     offer_more_repeats(report)
 numbers = numbers_of_arms(store, report, reports)
 all_numbers(store, report, numbers, colors)
+tool_results_section(store, report.arms, colors, is_open=not any(answer.is_ranked for answer in report.answers))
 accuracies = accuracy_section(store, report, colors)
 fidelity_section(report, picked.runs, colors)
 published_section(store, report, numbers, accuracies)

@@ -94,6 +94,7 @@ def test_the_answer_stands_on_the_page(ids: list[str]) -> None:
     assert not at.exception, at.exception
     assert "as fast as" in said(at) and "because tokens per step rose" in said(at)
     assert "Is this a fair comparison?" in said(at) and heads(at)[0] == "baseline k 0 ×3"
+    assert "Reported by other tools" not in [section.label for section in at.expander]
 
 
 def test_address_sets_the_objective(ids: list[str]) -> None:
