@@ -114,9 +114,9 @@ if ids_away := away_ids(picked.runs):
 elif is_member():
     offer_repeats(report, picked.runs)
     offer_more_repeats(report)
+tool_results_section(store, report.arms, colors, is_open=not any(answer.is_ranked for answer in report.answers))
 numbers = numbers_of_arms(store, report, reports)
 all_numbers(store, report, numbers, colors)
-tool_results_section(store, report.arms, colors, is_open=not any(answer.is_ranked for answer in report.answers))
 accuracies = accuracy_section(store, report, colors)
 fidelity_section(report, picked.runs, colors)
 published_section(store, report, numbers, accuracies)

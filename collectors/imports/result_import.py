@@ -17,6 +17,7 @@ from collectors.imports.log_import import ImportOptions, ImportResult
 from collectors.imports.quoted_logs import compares_excerpts, is_log, without_quoted_logs, writes_lines
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
+from collectors.imports.results.prose import document, records
 from collectors.imports.results.prose.document import has_benchmark, has_figures
 from collectors.imports.results.prose.llama_timings import has_timings, is_of_client
 from collectors.imports.results.readers import RECORDS, TEXTS, is_json, reader_of, unknown_file_reason
@@ -43,6 +44,7 @@ KINDS = {
 }
 
 
+ORIGINS = {document.TOOL: "its text states the numbers", records.TOOL: "its records state the numbers"}
 CUT_SHORT_NOTE = "The tool was cancelled: what it had written completely by then was imported."
 SINGULARS = {"accuracies": "accuracy"}  # irregular
 
@@ -161,6 +163,7 @@ class ResultImporter:
         models = list(dict.fromkeys(load.model for load in loads if load.model))
         model = models[0] if len(models) == 1 else None  # of several, each load's parameters have its own
         config = Config(launcher="import", model=model and mask_text(model), **mask_json(_server_config(loads)))
+        origin = ORIGINS.get(first_load.tool, f"measured by {first_load.definition}")
         requested_name = options.name or f"{first_load.tool}, {_short_model(config.model) or options.shown_name}"
         started_at, ended_at = _span(loads)
         url = next((load.base_url for load in loads if load.base_url), None)
@@ -169,7 +172,7 @@ class ResultImporter:
             color=naming.choose_color(config), kind="imported", state=RunState.FINISHED, config=config,
             machine_id=unknown_machine_id(run_id),
             created_at=self._clock(), started_at=started_at, ended_at=ended_at, base_url=url and mask_text(url),
-            note=f"Imported from {mask_text(options.shown_name)}: measured by {first_load.definition}. "
+            note=f"Imported from {mask_text(options.shown_name)}: {origin}. "
             "The server's log, counters, machine and command are unknown.",
         )  # fmt: skip
 

@@ -53,5 +53,11 @@ def test_notes_are_listed_in_a_folded_section(store: Store, tmp_path: Path) -> N
     assert at.markdown[0].value.replace("\\", "") == "- Not read: “I expected about 71.7 tok/s”."
 
 
+def test_run_of_a_text_names_no_tool(store: Store, tmp_path: Path) -> None:
+    page_of(store, tmp_path / "post.md", "Decode: 95.9 tok/s")
+    (run,) = store.runs()
+    assert run.note and run.note.startswith("Imported from post.md: its text states the numbers. The server's log")
+
+
 def test_there_is_no_section_without_notes(store: Store, tmp_path: Path) -> None:
     assert not page_of(store, tmp_path / "post.md", "Decode: 95.9 tok/s").expander

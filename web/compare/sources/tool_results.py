@@ -75,7 +75,12 @@ def result_rows(results_by_arm: Mapping[str, ToolResults]) -> list[Row]:
     }
     places = sorted(levels, key=lambda place: (place[0], levels[place]))
     rows = [Row(definition, point, column) for definition, point in places for column in COLUMNS]
-    return [row for row in rows if any(_values(results, row) for results in results_by_arm.values())]
+    return [row for row in rows if _has_content(row, [_values(results, row) for results in results_by_arm.values()])]
+
+
+def _has_content(row: Row, values_by_arm: Sequence[Sequence[float]]) -> bool:
+    """Return whether an arm has a value in a row; that no request failed anywhere is no content."""
+    return any(any(values) if row.column.metric == "failed_requests" else values for values in values_by_arm)
 
 
 def _values(results: ToolResults, row: Row) -> list[float]:

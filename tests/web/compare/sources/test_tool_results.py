@@ -82,6 +82,7 @@ def test_two_results_of_a_tool_stand_side_by_side(store: Store, tmp_path: Path) 
     speed = next(cells for title, cells in rows.items() if title.startswith("Output speed, tok/s"))
     assert speed == ["426.7", "520.1"]
     assert all("vllm bench serve" in title for title in rows)
+    assert not any(title.startswith("Failed") for title in rows)  # no request failed in either
     assert next(cells for title, cells in rows.items() if title.startswith("TTFT p50, ms")) == ["200", "200"]
 
 
