@@ -26,7 +26,7 @@ def name_arms(first_runs: Sequence[RunFacts]) -> list[str]:
     arms with unlike weights every name says its own.
     """
     names = [REPEAT_NUMBER.sub("", run.name) for run in first_runs]
-    bases = [COPY_NUMBER.sub("", name) for name in names]
+    bases = [_base_name(run.name) for run in first_runs]
     shared = {base for base, count in Counter(bases).items() if count > 1}
     weights = [weights_label(run.served) for run in first_runs]
     has_unlike_weights = len(set(weights)) > 1
@@ -103,10 +103,18 @@ FACT_TEXTS: Mapping[str, Callable[[ServerSetup], str]] = {
 
 
 def _distinct(names: Sequence[str], runs: Sequence[RunFacts]) -> list[str]:
-    """Return the names; equal ones are replaced by the runs' own, and by their ids where these are equal too."""
+    """Return the names; equal ones get the number of their run's name, and its id where that is equal too."""
     counts = Counter(names)
-    full_names = [f"{name} · {run.name}" if counts[name] > 1 else name for name, run in zip(names, runs, strict=True)]
+    full_names = [
+        f"{name}{run.name.removeprefix(_base_name(run.name))}" if counts[name] > 1 else name
+        for name, run in zip(names, runs, strict=True)
+    ]
     full_counts = Counter(full_names)
     return [
         f"{name} · {run.run_id}" if full_counts[name] > 1 else name for name, run in zip(full_names, runs, strict=True)
     ]
+
+
+def _base_name(run_name: str) -> str:
+    """Return the name of a run without the numbers of a repeat and of a copy: 'test (2) #1' is a 'test'."""
+    return COPY_NUMBER.sub("", REPEAT_NUMBER.sub("", run_name))
