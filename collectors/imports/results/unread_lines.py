@@ -40,8 +40,8 @@ def unread_note(text: str, loads: Sequence[LoadBuilder]) -> str | None:
     if not passages:
         return None
     listed = "; ".join(f"“{passage}”" for passage in passages[:MAX_PASSAGES])
-    others = f"; and {len(passages) - MAX_PASSAGES:,} more" if len(passages) > MAX_PASSAGES else ""
-    return f"Not read: {listed}{others}."
+    count_of_others = f"; and {len(passages) - MAX_PASSAGES:,} more" if len(passages) > MAX_PASSAGES else ""
+    return f"Not read: {listed}{count_of_others}."
 
 
 def _unread_passages(lines: Iterable[str], read_digits: set[str]) -> Iterator[str]:

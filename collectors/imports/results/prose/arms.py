@@ -24,12 +24,12 @@ def name_arms(loads: Sequence[LoadBuilder], sections: Sections) -> None:
     names = sections.headings_among({load.line for load in placed_loads if load.line})
     headings = [(load.tool, load.line, load.params.get("heading")) for load in placed_loads]
     for load, (tool, line, heading) in zip(placed_loads, headings, strict=True):
-        is_told = heading and not any(
+        has_own_heading = heading and not any(
             (other_tool, other_heading) == (tool, heading) and other_line != line
             for other_tool, other_line, other_heading in headings
         )
         name = names.get(line or 0, "")
-        if name and not is_told:
+        if name and not has_own_heading:
             load.params["heading"] = f"{name}, {heading}" if heading and str(heading) not in name else name
 
 
@@ -38,18 +38,18 @@ def share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder, text: st
 
     What the heading of an arm states is of that arm alone: 'TP=2' above the second is not of the first.
     """
-    settings = [read_settings(str(load.params.get("heading") or "")) for load in loads]
+    settings_of_headings = [read_settings(str(load.params.get("heading") or "")) for load in loads]
     is_of_arms = len({load.params.get("heading") for load in loads if load is not document}) > 1
-    has_models = is_of_arms and any(stated.model for stated in settings)
-    has_degrees = is_of_arms and any(stated.tensor_parallel for stated in settings)
-    for load, stated in zip(loads, settings, strict=True):
+    has_models = is_of_arms and any(heading.model for heading in settings_of_headings)
+    has_degrees = is_of_arms and any(heading.tensor_parallel for heading in settings_of_headings)
+    for load, own_settings in zip(loads, settings_of_headings, strict=True):
         if has_degrees and load is not document:
-            own = {"tensor_parallel": stated.tensor_parallel} if stated.tensor_parallel else {}
-            load.server_config = own | load.server_config
+            degree = {"tensor_parallel": own_settings.tensor_parallel} if own_settings.tensor_parallel else {}
+            load.server_config = degree | load.server_config
         else:
             load.server_config = document.server_config | load.server_config
         is_of_document = not has_models and not _is_of_next_section(load, document.model, text)
-        model = document.model if is_of_document else stated.model
+        model = document.model if is_of_document else own_settings.model
         if model and load.model is None:
             load.model = model
             load.notes.append(f"Read from the words around the results: {model}.")

@@ -124,7 +124,7 @@ def _has_outputs_between(lines: Sequence[str], words_by_line: Mapping[int, _Word
 
 def _words_of(lines: Sequence[str]) -> dict[int, _Words]:
     """Return the lines that call a program, that have flags alone, or that are remarks within code."""
-    found: dict[int, _Words] = {}
+    words_by_line: dict[int, _Words] = {}
     is_code, end = False, 0
     for index, line in enumerate(lines):
         is_code ^= line.lstrip()[:3] == FENCE
@@ -133,8 +133,8 @@ def _words_of(lines: Sequence[str]) -> dict[int, _Words]:
         words = _command_at(lines, index, is_code) or _flags_at(line, index)
         words = words or (_remark_at(lines, index) if is_code else None)
         if words:
-            found[index], end = words, words.end
-    return found
+            words_by_line[index], end = words, words.end
+    return words_by_line
 
 
 def _command_at(lines: Sequence[str], index: int, is_code: bool) -> _Words | None:

@@ -72,14 +72,14 @@ def _without_markup(text: str) -> str:
     for part in parts:
         comment, end, words = part.partition(COMMENT_END)
         outside += "\n" * comment.count("\n") + words if end else COMMENT_BEGIN + part
-    shown, *parts = PREFORMATTED_BEGIN.split(outside)
+    rendered_text, *parts = PREFORMATTED_BEGIN.split(outside)
     for part in parts:
         passage, end, words = part.partition(PREFORMATTED_END)
-        shown += _shown(passage) + words if end else part
-    return shown
+        rendered_text += _rendered(passage) + words if end else part
+    return rendered_text
 
 
-def _shown(passage: str) -> str:
+def _rendered(passage: str) -> str:
     """Return a preformatted passage, between fences where its tags stand on lines of their own."""
     words = unescape(CODE_TAG.sub("", passage))
     is_alone = words.startswith("\n") and words.endswith("\n") and FENCE not in words

@@ -66,9 +66,9 @@ def python_value(text: str) -> Any:
 
 def _python_values(source: ResultFile) -> list[Any]:
     text = source.text()
-    whole = python_value(text) if len(text) <= MAX_PYTHON_CHARS else None
-    values = whole if isinstance(whole, list) else [whole]
-    if whole is None:
+    whole_value = python_value(text) if len(text) <= MAX_PYTHON_CHARS else None
+    values = whole_value if isinstance(whole_value, list) else [whole_value]
+    if whole_value is None:
         values = [python_value(line) for line in text[:MAX_PYTHON_CHARS].splitlines() if line.strip()]
     if not values or not all(isinstance(value, dict) for value in values):
         raise ImportRefusedError(f"{source.name} is neither JSON nor a list of Python's dictionaries.")
@@ -141,8 +141,8 @@ def _units_in(value: Mapping[str, Any]) -> dict[str, str]:
 def _unit_of_object(item: Mapping[str, Any]) -> str | None:
     """Return the unit of an object that holds numbers and their unit alone."""
     unit = next((text for name, text in item.items() if UNIT_HEAD.fullmatch(name) and isinstance(text, str)), None)
-    others = [number_of(name, number) for name, number in item.items() if not UNIT_HEAD.fullmatch(name)]
-    is_of_numbers = bool(others) and all(number is None or is_number(number) for number in others)
+    numbers = [number_of(name, number) for name, number in item.items() if not UNIT_HEAD.fullmatch(name)]
+    is_of_numbers = bool(numbers) and all(number is None or is_number(number) for number in numbers)
     return unit if unit and is_of_numbers else None
 
 
@@ -155,15 +155,15 @@ def number_of(name: str, item: Any) -> Any:
     """Return a text that is nothing but a number as that number, unless its name is one of texts."""
     if not isinstance(item, str) or _VERBATIM.fullmatch(leaf_words(name)):
         return item
-    written = item.strip()
-    if THOUSANDS.fullmatch(written):
-        written = written.replace(",", "")
-    if not NUMBER.fullmatch(written):
+    digits = item.strip()
+    if THOUSANDS.fullmatch(digits):
+        digits = digits.replace(",", "")
+    if not NUMBER.fullmatch(digits):
         return item
-    number = int(written) if written.lstrip("-").isdigit() else float(written)
+    number = int(digits) if digits.lstrip("-").isdigit() else float(digits)
     column = value_name_of(name)  # '12.10' may be a version
     is_measured = column.unit is not None or column.metric_name is not None
-    return number if is_measured or str(number) == written else item
+    return number if is_measured or str(number) == digits else item
 
 
 def pivoted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -188,8 +188,10 @@ def _names_of_long_row(row: Mapping[str, Any]) -> list[str]:
     labels.sort(key=lambda name: (METRIC_HEAD.fullmatch(name) is None, _STATISTIC_HEAD.fullmatch(name) is not None))
     if not labels or not (row.get(VALUE) is None or is_number(row[VALUE])) or VALUE not in row:
         return []
-    others = (name for name in row if UNIT_HEAD.fullmatch(name) or _STATISTIC_HEAD.fullmatch(name) or name == VALUE)
-    return list(dict.fromkeys([labels[0], *others]))
+    other_names = (
+        name for name in row if UNIT_HEAD.fullmatch(name) or _STATISTIC_HEAD.fullmatch(name) or name == VALUE
+    )
+    return list(dict.fromkeys([labels[0], *other_names]))
 
 
 def _metric_of_row(row: Mapping[str, Any], label_name: str) -> str:

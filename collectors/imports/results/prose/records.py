@@ -258,7 +258,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     )
     arm = _point_of_arm(record)
     shared_levels = [
-        of_arm if stated is None else stated for stated, of_arm in zip(
+        of_arm if own_level is None else own_level for own_level, of_arm in zip(
             (_level((values, record.settings, shared), pattern, record.objects) for pattern in patterns),
             (arm.concurrency, arm.prompt_tokens, arm.output_tokens), strict=True,
         )
@@ -300,10 +300,10 @@ def _point_of_arm(record: Record) -> MeasurementPoint:
     names = [str(record.stated(kind)) for kind in (COLUMN, GROUP, LIST) if record.stated(kind)]
     points = [point for name in names for point in (point_of_name(name), point_of_words("", name))]
     levels = [(point.concurrency, point.prompt_tokens, point.output_tokens) for point in points]
-    stated = [
+    first_levels = [
         next((level for level in of_points if level is not None), None) for of_points in zip(*levels, strict=True)
     ]
-    return MeasurementPoint("", *stated)
+    return MeasurementPoint("", *first_levels)
 
 
 def _statistic_of(name: str, metric: str) -> str:
