@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.units import unit_of
 from collectors.imports.results.prose.value_names import is_number, leaf_words, value_name_of
 from collectors.imports.results.source import ResultFile
+from python_syntax import evaluate_literal
 
 MAX_DEPTH = 20
 MAX_PYTHON_CHARS = 4 << 20
@@ -59,7 +59,7 @@ def items_of(source: ResultFile) -> list[tuple[int, Any]]:
 def python_value(text: str) -> Any:
     """Return a dictionary or a list as Python prints it; None for any other text."""
     try:
-        return ast.literal_eval(_NUMPY.sub(r"\1", _NO_LITERAL.sub("None", text.strip())))
+        return evaluate_literal(_NUMPY.sub(r"\1", _NO_LITERAL.sub("None", text.strip())))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
 
