@@ -49,7 +49,7 @@ STATED_UNITS = {
 NO_READINGS = {"percent", "model", "point", "level", "prompt_length", "output_length", "depth_length"}
 ZEROS_NOTE = "Times and speeds of 0 were left out: nothing was measured."
 LENGTHS = ("level", "prompt_length", "output_length", "depth_length")
-MARKS = str.maketrans("", "", "*`")  # of Markdown
+MARKS = re.compile(r"[*`]")  # of Markdown
 FILLER = re.compile(r"\s{0,99}(?:[-=─]{2,200}\s{0,9})?")
 
 
@@ -135,14 +135,15 @@ def _is_section(tool: AnswerTool, line: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    return line.translate(MARKS).strip()
+    return MARKS.sub("", line).strip()
 
 
 def _matches(tool: AnswerTool, line: str, section: str | None = None) -> Iterator[re.Match[str]]:
     """Yield the matches of a line by the patterns of a section and those that hold anywhere."""
     sections = tool.sections.values() if section is None else [tool.sections.get(section, ())]
+    unmarked_line = MARKS.sub("", line)
     for pattern in (*tool.lines, *(pattern for patterns in sections for pattern in patterns)):
-        if match := pattern.search(line.translate(MARKS)):
+        if match := pattern.search(unmarked_line):
             yield match
 
 
