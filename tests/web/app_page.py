@@ -29,5 +29,5 @@ def at_address(at: AppTest, **params: str | list[str]) -> AppTest:
 
 def still_charts(at: AppTest) -> list[dict[str, Any]]:
     """What the browser is told of each chart that stands still."""
-    told = (one.proto for one in at.get("bidi_component"))
-    return [json.loads(one.json) for one in told if one.component_name == "pitwall_still_chart"]
+    protos = (element.proto for element in at.get("bidi_component"))
+    return [json.loads(one.json) for one in protos if one.component_name == "pitwall_still_chart"]

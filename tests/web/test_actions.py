@@ -12,7 +12,7 @@ from web.actions import Once
 
 
 def test_two_threads_that_find_one_press_act_once() -> None:
-    both, acts = Barrier(2, timeout=PATIENCE_MS / 1000), list[str]()
+    barrier, acts = Barrier(2, timeout=PATIENCE_MS / 1000), list[str]()
 
     def act(run_id: str) -> None:
         acts.append(run_id)
@@ -20,7 +20,7 @@ def test_two_threads_that_find_one_press_act_once() -> None:
     pressed = Once(act)
 
     def find(run_id: str) -> list[str]:
-        both.wait()
+        barrier.wait()
         pressed(run_id)
         return list(acts)
 

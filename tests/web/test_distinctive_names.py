@@ -10,7 +10,7 @@ LONG = "Qwen3-32B AWQ, n-gram of"
 
 
 @pytest.mark.parametrize(
-    ("names", "shown"),
+    ("names", "texts"),
     [
         ([f"{LONG} 2 tokens", f"{LONG} 4 tokens"], ["… 2 tokens", "… 4 tokens"]),
         (["Demo: plain", "Demo: draft model"], ["plain", "draft model"]),
@@ -26,5 +26,5 @@ LONG = "Qwen3-32B AWQ, n-gram of"
         ([], []),
     ],
 )
-def test_long_common_beginning_is_left_out(names: list[str], shown: list[str]) -> None:
-    assert distinctive_names(names) == shown
+def test_long_common_beginning_is_left_out(names: list[str], texts: list[str]) -> None:
+    assert distinctive_names(names) == texts

@@ -33,9 +33,9 @@ def shipping(tmp_path: Path, more: str = "") -> LakeShipping:
     """One try at a lake that does not answer."""
     settings = Settings(data_dir=tmp_path)
     write_private(settings.lake_path, (LAKE_TOML + more).encode())
-    found = LakeShipping(settings, SimpleNamespace(query=None))  # type: ignore[arg-type]
-    found.tick()
-    return found
+    lake_shipping = LakeShipping(settings, SimpleNamespace(query=None))  # type: ignore[arg-type]
+    lake_shipping.tick()
+    return lake_shipping
 
 
 def warnings(monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices, state: ShippingState) -> list[str]:
@@ -56,9 +56,9 @@ def test_unencrypted_shipping_is_reported(
     state = shipping(tmp_path, "use_ssl = false\n").state
     assert state.failure and len(state.in_clear) == 1
     assert "unencrypted" in state.in_clear[0] and "s3.example.org:9000" in state.in_clear[0]
-    told = warnings(monkeypatch, provide_services, state)
-    assert markdown_text(state.in_clear[0]) in told
-    assert not any("hidden" in text for text in told)
+    actual_warnings = warnings(monkeypatch, provide_services, state)
+    assert markdown_text(state.in_clear[0]) in actual_warnings
+    assert not any("hidden" in text for text in actual_warnings)
 
 
 def test_by_tls_nothing_is_said_of_it(

@@ -50,7 +50,7 @@ def picker(machines: list[str], runs: list[str]) -> AppTest:
 def test_of_one_machine_nothing_is_said(store: Store) -> None:
     keep(store, "a", "m1")
     at = picker([], ["a"])
-    assert [one.label for one in at.multiselect] == ["Runs"]
+    assert [multiselect.label for multiselect in at.multiselect] == ["Runs"]
     assert "m1" not in at.multiselect[0].options[0]
 
 
@@ -97,7 +97,7 @@ def test_deleted_run_does_not_break_the_picker(store: Store, monkeypatch: pytest
         keep(store, name, "m1")
     at = picker([], ["a", "b"])
     at.multiselect[0].set_value(["a", "c"]).run()
-    left = [run for run in store.runs() if run.id != "b"]
-    monkeypatch.setattr(store, "runs", lambda limit: left)
+    runs = [run for run in store.runs() if run.id != "b"]
+    monkeypatch.setattr(store, "runs", lambda limit: runs)
     at.run()
     assert not at.exception and at.multiselect[0].value == ["a", "c"]

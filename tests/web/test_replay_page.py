@@ -50,7 +50,7 @@ def page(**params: str | list[str]) -> AppTest:
 
 
 def said(at: AppTest) -> str:
-    return " ".join(str(one.value) for one in (*at.caption, *at.info, *at.warning)).replace("\\", "")
+    return " ".join(str(element.value) for element in (*at.caption, *at.info, *at.warning)).replace("\\", "")
 
 
 def test_first_run_without_requests_is_named(runs: list[Run]) -> None:
@@ -59,10 +59,10 @@ def test_first_run_without_requests_is_named(runs: list[Run]) -> None:
 
 
 def test_answers_that_are_not_played_are_counted(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    both = [one.id for one in runs[:2]]
-    assert "are played" not in said(page(run=both))
+    ids = [run.id for run in runs[:2]]
+    assert "are played" not in said(page(run=ids))
     monkeypatch.setattr("reports.runs.replay.MOST_ANSWERS", 2)
-    assert said(page(run=both)).count("1 of ") == 2
+    assert said(page(run=ids)).count("1 of ") == 2
 
 
 @pytest.mark.parametrize("name", ["phase", "request", "speed", "run"])

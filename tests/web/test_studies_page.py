@@ -89,8 +89,8 @@ def page() -> AppTest:
 
 
 def told(at: AppTest) -> str:
-    html = [str(one.proto.body) for one in at.get("html")]
-    return " ".join([*html, *(one.value for one in at.caption), *(one.value for one in at.markdown)])
+    html = [str(element.proto.body) for element in at.get("html")]
+    return " ".join([*html, *(caption.value for caption in at.caption), *(markdown.value for markdown in at.markdown)])
 
 
 def test_predicted_arm_is_never_called_measured(store: Store) -> None:
@@ -101,12 +101,12 @@ def test_predicted_arm_is_never_called_measured(store: Store) -> None:
 
 def test_folded_study_is_not_queried(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(store, 4)
-    asked: list[str] = []
-    monkeypatch.setattr("web.study_pages.race_table._show_card", lambda study: asked.append(study.id))
+    texts: list[str] = []
+    monkeypatch.setattr("web.study_pages.race_table._show_card", lambda study: texts.append(study.id))
     AppTest.from_string(CARD.replace("True", "False"), default_timeout=60).run()
-    assert asked == []
+    assert texts == []
     AppTest.from_string(CARD, default_timeout=60).run()
-    assert asked == ["s1"]
+    assert texts == ["s1"]
 
 
 def test_end_time_is_a_range_or_unknown(store: Store) -> None:
@@ -139,15 +139,15 @@ def test_a_value_is_added_while_it_goes_on(store: Store) -> None:
     assert "already" in at.error[0].value
     at.text_input[0].set_value("8").run()
     assert not at.error
-    next(one for one in at.button if one.label == "Add").click().run()
+    next(button for button in at.button if button.label == "Add").click().run()
     assert not at.exception
     plan = StudyPlan.model_validate(store.studies()[0].plan)
     assert [arm.name for arm in plan.arms][-1] == "max_num_seqs 8"
 
 
 def test_workloads_that_disagree_are_said_to(store: Store) -> None:
-    now, each = utc_now(), {**ANSWER, "answer": "winner", "starts_left": None}
-    parts = [each | {"workload": "ladder", "winner": "a"}, each | {"workload": "knee", "winner": "b"}]
+    now, fields = utc_now(), {**ANSWER, "answer": "winner", "starts_left": None}
+    parts = [fields | {"workload": "ladder", "winner": "a"}, fields | {"workload": "knee", "winner": "b"}]
     plan = study_of_text(
         f'{ONE_ARM}[[workload]]\nname = "knee"\n[[vary]]\nfield = "max_num_seqs"\nvalues = [1, 4]\n', "p"
     )
@@ -193,7 +193,7 @@ def test_study_of_three_settings_counts_starts(store: Store) -> None:
 def test_study_on_host_begins_once_host_is_known(store: Store) -> None:
     text = WHICH.replace('name = "b"', 'name = "b"\nhost = "gpu-box"')
     at = form(text)
-    assert any("There is no host gpu-box" in one.value.replace("\\", "") for one in at.error)
+    assert any("There is no host gpu-box" in error.value.replace("\\", "") for error in at.error)
     HostBook(services().settings.hosts_path).add(Host(label="gpu-box", target="me@gpu-box"))
     at = form(text)
     assert not at.error and "b on gpu-box" in told(at).replace("\\", "")

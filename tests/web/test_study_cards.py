@@ -103,5 +103,5 @@ def test_dots_of_a_time_lie_on_the_side_of_the_ratio() -> None:
     times = [arm | {"values": [v / arm["ratio"] ** 2 for v in arm["values"]]} for arm in ARMS]
     arms = answer_tables(ANSWER | {"objective": "ttft_ms@1", "arms": times})[0][1]
     html = answer_card(study(ANSWER), PLAN, arms, {}, [])
-    dots = [float(left) for left in re.findall(r'pw-dot" style="left:([\d.]+)%', html)]
+    dots = [float(match) for match in re.findall(r'pw-dot" style="left:([\d.]+)%', html)]
     assert min(dots[3:]) > max(dots[:3]), "fewer ms are better, and better lies to the right"

@@ -10,9 +10,9 @@ def page() -> None:
 
     from web.url_state import single_choice
 
-    kept = single_choice("draw", "sql-draw", ["table", "line"], "table")
-    kept.initial_value()
-    st.text(kept.save(None))
+    kept_single_choice = single_choice("draw", "sql-draw", ["table", "line"], "table")
+    kept_single_choice.initial_value()
+    st.text(kept_single_choice.save(None))
 
 
 def test_silent_widget_keeps_the_address() -> None:
@@ -28,8 +28,8 @@ def picks() -> None:
 
     from web.url_state import choose_some
 
-    chosen = choose_some("Letters", "letter", "letters", {"a": "A", "b": "B", "c": "C"}, "all")
-    st.text(" ".join(chosen))
+    some = choose_some("Letters", "letter", "letters", {"a": "A", "b": "B", "c": "C"}, "all")
+    st.text(" ".join(some))
 
 
 def test_late_message_of_previous_view_is_ignored() -> None:
@@ -66,8 +66,8 @@ def sometimes() -> None:
 
     if st.session_state.get("hidden"):
         return
-    kept = text_choice("word", "words")
-    kept.save(st.text_input("Word", kept.initial_value(), key=kept.key))
+    kept_text_choice = text_choice("word", "words")
+    kept_text_choice.save(st.text_input("Word", kept_text_choice.initial_value(), key=kept_text_choice.key))
 
 
 def offered() -> None:
@@ -87,10 +87,10 @@ def test_vanished_option_breaks_no_widget() -> None:
     app.run()
     app.multiselect[0].set_value(["c"]).run()
     app.selectbox[0].set_value("c").run()
-    for letters, told in (("ac", ["c", "c"]), ("ab", ["", "a"])):
+    for letters, texts in (("ac", ["c", "c"]), ("ab", ["", "a"])):
         app.session_state["letters"] = letters
         app.run()
-        assert not app.exception and [text.value for text in app.text] == told
+        assert not app.exception and [text.value for text in app.text] == texts
 
 
 def sections() -> None:
@@ -122,4 +122,4 @@ def test_a_section_stays_open_under_another_title() -> None:
 
 
 def opened(app: AppTest) -> list[bool]:
-    return [one.proto.expanded for one in app.expander]
+    return [expander.proto.expanded for expander in app.expander]

@@ -34,8 +34,8 @@ def store(tmp_path: Path, provide_services: ProvideServices) -> Iterator[Store]:
 
 def test_address_may_name_an_older_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.visibility.current_role", lambda: "operator")
-    named = ["r0", "r4", "none"]
-    assert [run.id for run in visible_runs(2, named)] == ["r4", "r3", "r0"]
+    texts = ["r0", "r4", "none"]
+    assert [run.id for run in visible_runs(2, texts)] == ["r4", "r3", "r0"]
 
 
 def test_guest_sees_shared_runs_at_any_address(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

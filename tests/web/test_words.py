@@ -68,8 +68,8 @@ VALUES: dict[Code, dict[str, Any]] = {
 
 @pytest.mark.parametrize("code", list(Code))
 def test_every_reason_has_words(code: Code) -> None:
-    said = reason_text(Reason(code, ("b",), VALUES.get(code, {})))
-    assert said and "{" not in said and "None" not in said
+    actual_reason_text = reason_text(Reason(code, ("b",), VALUES.get(code, {})))
+    assert actual_reason_text and "{" not in actual_reason_text and "None" not in actual_reason_text
 
 
 def test_no_words_for_removed_reasons() -> None:
@@ -87,8 +87,8 @@ def test_column_codes_have_words_and_docs() -> None:
     }
     document = (ROOT / "docs/reasons.md").read_text()
     assert len(of_views) > 20 and len(of_results) > 20 and of_views <= set(Code)
-    told = of_views | of_results | {row.null_reason for row in DEFINITIONS if row.null_reason}
-    assert told == set(re.findall(r"^\| `(\w+)`", document, re.MULTILINE))
+    actual_of_views = of_views | of_results | {row.null_reason for row in DEFINITIONS if row.null_reason}
+    assert actual_of_views == set(re.findall(r"^\| `(\w+)`", document, re.MULTILINE))
 
 
 def test_a_definition_has_a_formula_or_a_code() -> None:
@@ -97,8 +97,10 @@ def test_a_definition_has_a_formula_or_a_code() -> None:
 
 
 def test_reasons_join_foreign_text_is_verbatim() -> None:
-    told = reasons_text("values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value")
-    assert told == (
+    actual_reasons_text = reasons_text(
+        "values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value"
+    )
+    assert actual_reasons_text == (
         """2 of 3 values are present; the file contains "'a; b'", which is not a number; """
         "no sd: there is only one value"
     )

@@ -72,6 +72,6 @@ def one(rows: Sequence[Result], metric: str, statistic: str, point: str | None =
 
 
 def value(rows: Sequence[Result], metric: str, statistic: str, point: str | None = None) -> float:
-    told = one(rows, metric, statistic, point).value
-    assert told is not None
-    return told
+    value = one(rows, metric, statistic, point).value
+    assert value is not None
+    return value

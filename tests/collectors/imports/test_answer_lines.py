@@ -289,15 +289,15 @@ def key_of(row: Result) -> str:
 
 @pytest.mark.parametrize("frame", ["{}", "Seen on my machine:\n\n```\n{}```\n\nIs that slow?\n"])
 @pytest.mark.parametrize(
-    ("tool", "text", "lengths", "wanted"), PRINTS, ids=[f"{row[0]} {len(row[1])}" for row in PRINTS]
+    ("tool", "text", "lengths", "values"), PRINTS, ids=[f"{row[0]} {len(row[1])}" for row in PRINTS]
 )
 def test_values_of_a_tool(
-    tmp_path: Path, tool: str, text: str, lengths: tuple[int | None, ...], wanted: dict[str, float], frame: str
+    tmp_path: Path, tool: str, text: str, lengths: tuple[int | None, ...], values: dict[str, float], frame: str
 ) -> None:
     (load,) = written(tmp_path, "post.md", frame.replace("{}", text))
     rows = results_of(load)
     assert load.tool == tool
-    assert {key_of(row): row.value for row in rows} == wanted
+    assert {key_of(row): row.value for row in rows} == values
     assert {(row.concurrency, row.prompt_tokens, row.output_tokens) for row in rows} == {lengths}
     assert load.params.get("heading") in (None, "Seen on my machine")
 
@@ -462,7 +462,7 @@ def test_an_incomplete_row_is_left_out_with_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "wanted"),
+    ("response", "values"),
     [
         (
             '{"model": "small", "usage": {"prompt_tokens": 24, "completion_tokens": 53}, "stats": '
@@ -477,9 +477,9 @@ def test_an_incomplete_row_is_left_out_with_a_note(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_responses_of_lm_studio(tmp_path: Path, response: str, wanted: dict[str, float]) -> None:
+def test_responses_of_lm_studio(tmp_path: Path, response: str, values: dict[str, float]) -> None:
     (load,) = written(tmp_path, "response.json", response)
-    assert load.model == "small" and {key_of(row): row.value for row in results_of(load)} == wanted
+    assert load.model == "small" and {key_of(row): row.value for row in results_of(load)} == values
     assert {(row.prompt_tokens, row.output_tokens) for row in results_of(load)} == {(24, 53)}
 
 

@@ -44,10 +44,10 @@ def test_columns_that_compare_numbers_without_a_unit_are_noted(tmp_path: Path) -
     ]
 
 
-@pytest.mark.parametrize(("other", "model"), [("", "Qwen3.6 27B"), ("With Qwen3.6 35BA3B it is less.\n", None)])
-def test_a_size_with_its_active_part_is_of_a_model(tmp_path: Path, other: str, model: str | None) -> None:
+@pytest.mark.parametrize(("other_text", "model"), [("", "Qwen3.6 27B"), ("With Qwen3.6 35BA3B it is less.\n", None)])
+def test_a_size_with_its_active_part_is_of_a_model(tmp_path: Path, other_text: str, model: str | None) -> None:
     path = tmp_path / "a.md"
-    path.write_text(f"Qwen3.6 27B decodes 31.5 tok/s.\n{other}")
+    path.write_text(f"Qwen3.6 27B decodes 31.5 tok/s.\n{other_text}")
     assert load_of(path).model == model
 
 

@@ -16,8 +16,8 @@ from tests.collectors.imports.captured import accuracies_of, captured, items_of,
 
 
 def of_task(load: LoadBuilder, task: str) -> tuple[Accuracy, list[AccuracyItem]]:
-    (told,) = [row for row in accuracies_of(load) if row.task == task]
-    return told, [row for row in items_of(load) if row.task == task]
+    (actual_row,) = [row for row in accuracies_of(load) if row.task == task]
+    return actual_row, [row for row in items_of(load) if row.task == task]
 
 
 @pytest.mark.parametrize(("task", "right"), [("pit_sums", 16), ("pit_choice", 5)])

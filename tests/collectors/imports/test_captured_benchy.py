@@ -40,12 +40,14 @@ def test_llama_benchy_says_where_runs_are_missing() -> None:
     path = captured("llama-benchy/result.json")
     raw = json.loads(path.read_text())
     rows = results_of(load_of(path))
-    told = {r.point: r.reason for r in rows if r.metric == "ttft_ms"}
+    reasons_by_point = {r.point: r.reason for r in rows if r.metric == "ttft_ms"}
     for bench in raw["benchmarks"]:
         c, values = bench["concurrency"], len(bench["e2e_ttft"]["values"])
         point = f"pp{bench['prompt_size']} tg{bench['response_size']} d{bench['context_size']} c{c}"
-        assert told[point] == (None if values == 3 * c else f"values_missing present={values} wanted={3 * c}")
-    assert any(told.values()) and not all(told.values())
+        assert reasons_by_point[point] == (
+            None if values == 3 * c else f"values_missing present={values} wanted={3 * c}"
+        )
+    assert any(reasons_by_point.values()) and not all(reasons_by_point.values())
 
 
 def test_llama_benchy_csv_has_no_deviation() -> None:
@@ -73,10 +75,10 @@ def test_llama_benchy_markdown_has_every_number() -> None:
 def test_llama_benchy_progress_is_its_requests() -> None:
     path = captured("llama-benchy/progress.jsonl")
     load = load_of(path)
-    told = [json.loads(line) for line in path.read_text().splitlines()]
-    starts = {t["request_id"]: t for t in told if t["type"] == "request_start"}
-    ends = {t["request_id"]: t for t in told if t["type"] == "request_end"}
-    first = {t["request_id"]: t["ttft_s"] for t in told if t["type"] == "request_first_token"}
+    documents = [json.loads(line) for line in path.read_text().splitlines()]
+    starts = {t["request_id"]: t for t in documents if t["type"] == "request_start"}
+    ends = {t["request_id"]: t for t in documents if t["type"] == "request_end"}
+    first = {t["request_id"]: t["ttft_s"] for t in documents if t["type"] == "request_first_token"}
     rows = requests_of(load)
     assert len(rows) == len(starts) == 60 and load.tool_version == "0.4.0"
     assert sum(r.completion_tokens or 0 for r in rows) == sum(

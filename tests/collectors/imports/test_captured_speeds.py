@@ -18,12 +18,12 @@ from tests.collectors.imports.captured import captured, load_of, loads_of, one, 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
-def near(wanted: float) -> Any:
-    return pytest.approx(wanted, **CLOSE)
+def near(value: float) -> Any:
+    return pytest.approx(value, **CLOSE)
 
 
-def near_all(wanted: list[float]) -> Any:
-    return pytest.approx(wanted, **CLOSE)
+def near_all(values: list[float]) -> Any:
+    return pytest.approx(values, **CLOSE)
 
 
 # --- vllm bench serve, sglang.bench_serving ---------------------------------------------------------------------------
@@ -212,9 +212,9 @@ def test_evalscope_levels_agree_with_requests(name: str) -> None:
 
 def test_evalscope_s_accept_rate_is_no_acceptance() -> None:
     rows = results_of(load_of(captured("evalscope/standin/parallel_1_number_4/benchmark_summary.json")))
-    told = json.loads(captured("evalscope/standin/parallel_1_number_4/benchmark_summary.json").read_text())
-    assert value(rows, "tokens_per_piece", "mean") == told["Avg Decoded Tok/Iter"]
-    assert told["Spec. Accept Rate"] not in [r.value for r in rows]
+    document = json.loads(captured("evalscope/standin/parallel_1_number_4/benchmark_summary.json").read_text())
+    assert value(rows, "tokens_per_piece", "mean") == document["Avg Decoded Tok/Iter"]
+    assert document["Spec. Accept Rate"] not in [r.value for r in rows]
     assert not {r.metric for r in rows} & {"acceptance_rate", "acceptance_length"}
 
 

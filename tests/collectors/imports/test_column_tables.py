@@ -136,7 +136,7 @@ INNER = f"{HEAD}<tr><td>a</td><td>81.5</td><td>9.5</td></tr></table>"
 
 
 @pytest.mark.parametrize(
-    ("html", "wanted"),
+    ("html", "rows"),
     [
         (
             f"{HEAD}<tr><td>A</td><td>10</td><td rowspan=2>20.5</td></tr><tr><td>B</td></tr>"
@@ -161,8 +161,8 @@ INNER = f"{HEAD}<tr><td>a</td><td>81.5</td><td>9.5</td></tr></table>"
     ],
     ids=["lacking cell", "to the last row", "nested", "comment", "comment inside", "note mark", "deleted"],
 )
-def test_cells_of_html_keep_their_columns(tmp_path: Path, html: str, wanted: list[tuple[str, float]]) -> None:
-    assert [(name.partition(":")[0], value) for name, *_, value in figures(tmp_path, html)] == wanted
+def test_cells_of_html_keep_their_columns(tmp_path: Path, html: str, rows: list[tuple[str, float]]) -> None:
+    assert [(name.partition(":")[0], value) for name, *_, value in figures(tmp_path, html)] == rows
 
 
 def test_a_raised_mark_of_a_footnote_is_no_digit(tmp_path: Path) -> None:

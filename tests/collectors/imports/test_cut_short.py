@@ -51,12 +51,12 @@ def test_whole_records_are_taken(store: Store, importer: ResultImporter, tmp_pat
 
 def test_unfinished_request_is_cancelled(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in cut(tmp_path / "results", "llama-benchy/pair/progress.jsonl", 40, 30)]
-    begun = [one["request_id"] for one in lines if one["type"] == "request_start"]
-    ended = [one["request_id"] for one in lines if one["type"] == "request_end"]
-    assert len(begun) > len(ended)
+    request_ids = [line["request_id"] for line in lines if line["type"] == "request_start"]
+    ended = [line["request_id"] for line in lines if line["type"] == "request_end"]
+    assert len(request_ids) > len(ended)
     take(importer, tmp_path / "results")
     assert told(store, "SELECT count(*), count(*) FILTER (error_kind = 'cancelled') FROM requests") == [
-        (len(begun), len(begun) - len(ended))
+        (len(request_ids), len(request_ids) - len(ended))
     ]
 
 

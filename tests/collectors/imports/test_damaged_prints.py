@@ -219,12 +219,12 @@ def test_shares_in_the_columns_of_tasks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrap", [", \n", ",\n ", ', "mean_\n'])
 def test_json_that_a_terminal_wrapped(tmp_path: Path, wrap: str) -> None:
-    first, rest = '{"backend": "sglang", "sharegpt_output_len": null, "max_concurrency": 4, "duration": 20.5', (
+    first, text = '{"backend": "sglang", "sharegpt_output_len": null, "max_concurrency": 4, "duration": 20.5', (
         'ttft_ms": 81.5, "completed": 40, "request_throughput": 1.95, "output_throughput": 410.5}'
     )  # fmt: skip
-    rest = rest if wrap.endswith("mean_\n") else f'"mean_{rest}'
+    text = text if wrap.endswith("mean_\n") else f'"mean_{text}'
     path = tmp_path / "post.txt"
-    path.write_text(f"max_prefill:8192,is_dp:False\n{first}{wrap}{rest}\n")
+    path.write_text(f"max_prefill:8192,is_dp:False\n{first}{wrap}{text}\n")
     rows = results_of(load_of(path))
     assert {row.concurrency for row in rows} == {4}
     assert (value(rows, "output_tps", "mean"), value(rows, "ttft_ms", "mean")) == (410.5, 81.5)

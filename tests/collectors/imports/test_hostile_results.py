@@ -110,15 +110,15 @@ def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield from places(one, (*above, key))
 
 
-def altered(told: Any, chosen: random.Random) -> Any:
+def altered(told: Any, random: random.Random) -> Any:
     """The same with a few values replaced by what should not stand there."""
     changed = copy.deepcopy(told)
-    for _ in range(chosen.randint(1, 4)):
-        at = chosen.choice(list(places(changed)))
+    for _ in range(random.randint(1, 4)):
+        at = random.choice(list(places(changed)))
         inner = changed
         for key in at[:-1]:
             inner = inner[key]
-        inner[at[-1]] = chosen.choice(STRANGE)
+        inner[at[-1]] = random.choice(STRANGE)
     return changed
 
 
@@ -138,13 +138,13 @@ def taken_or_refused(path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("name", [*WHOLE_JSON, *LINES])
 def test_values_of_wrong_types_hurt_nobody(tmp_path: Path, name: str, seed: int) -> None:
-    chosen, text = random.Random(f"{name} {seed}"), captured(name).read_text()
+    rng, text = random.Random(f"{name} {seed}"), captured(name).read_text()
     if name in WHOLE_JSON:
-        changed = json.dumps(altered(json.loads(text), chosen))
+        changed = json.dumps(altered(json.loads(text), rng))
     else:
         lines = text.splitlines()[:30]
-        place = chosen.randrange(len(lines))
-        lines[place] = json.dumps(altered(json.loads(lines[place]), chosen))
+        place = rng.randrange(len(lines))
+        lines[place] = json.dumps(altered(json.loads(lines[place]), rng))
         changed = "\n".join(lines)
     taken_or_refused(put(tmp_path, name, changed))
 
@@ -152,11 +152,11 @@ def test_values_of_wrong_types_hurt_nobody(tmp_path: Path, name: str, seed: int)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("name", PRINTED)
 def test_altered_print_hurts_nobody(tmp_path: Path, name: str, seed: int) -> None:
-    chosen, text = random.Random(f"{name} {seed}"), captured(name).read_text()
+    rng, text = random.Random(f"{name} {seed}"), captured(name).read_text()
     pieces = ["", "\n", "|", ",", '"', "'", "nan", "-1", "9" * 400, "\x00", "[", "(", ":", "±", "=" * 60, " " * 900]
-    for _ in range(chosen.randrange(1, 30)):
-        start = chosen.randrange(len(text) + 1)
-        text = text[:start] + chosen.choice(pieces) + text[start + chosen.randrange(8) :]
+    for _ in range(rng.randrange(1, 30)):
+        start = rng.randrange(len(text) + 1)
+        text = text[:start] + rng.choice(pieces) + text[start + rng.randrange(8) :]
     taken_or_refused(put(tmp_path, name, text))
 
 
@@ -170,14 +170,14 @@ def test_long_blank_lines_are_read_in_one_go(tmp_path: Path, head: str) -> None:
 
 def test_bare_nan_is_unknown_with_its_reason(tmp_path: Path) -> None:
     text = captured("sglang_bench/result.jsonl").read_text()
-    told = json.loads(text)
-    text = text.replace(f'"mean_ttft_ms": {told["mean_ttft_ms"]}', '"mean_ttft_ms": NaN')
-    text = text.replace(f'"output_throughput": {told["output_throughput"]}', '"output_throughput": -1.0')
+    document = json.loads(text)
+    text = text.replace(f'"mean_ttft_ms": {document["mean_ttft_ms"]}', '"mean_ttft_ms": NaN')
+    text = text.replace(f'"output_throughput": {document["output_throughput"]}', '"output_throughput": -1.0')
     rows = results_of(load_of(put(tmp_path, "r.jsonl", text)))
     told_of = {(r.metric, r.statistic): (r.value, r.reason) for r in rows}
     assert told_of["ttft_ms", "mean"] == (None, "not_a_number text=NaN")
     assert told_of["output_tps", "mean"] == (None, "impossible_number")
-    assert value(rows, "ttft_ms", "median") == pytest.approx(told["median_ttft_ms"])
+    assert value(rows, "ttft_ms", "median") == pytest.approx(document["median_ttft_ms"])
 
 
 # --- too much ---------------------------------------------------------------------------------------------------------
@@ -251,10 +251,10 @@ def test_endless_cell_is_refused(tmp_path: Path, name: str, old: str) -> None:
 
 # --- SQLite -----------------------------------------------------------------------------------------------------------
 def database(path: Path, *statements: str) -> Path:
-    with closing(sqlite3.connect(path)) as made:
+    with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
-            made.execute(statement)
-        made.commit()
+            connection.execute(statement)
+        connection.commit()
     return path
 
 
@@ -283,9 +283,9 @@ def test_malicious_database_is_refused(tmp_path: Path, statements: list[str], to
 
 def test_many_large_computed_cells_are_refused(tmp_path: Path) -> None:
     rows = f"INSERT INTO result ({COLUMNS}) SELECT x, 1, 1, 1, 1, 1, '[]' FROM ({ENDLESS} LIMIT 2000)"
-    made = f"CREATE TABLE result ({COLUMNS}, request AS (hex(zeroblob(1000000))))"
+    text = f"CREATE TABLE result ({COLUMNS}, request AS (hex(zeroblob(1000000))))"
     with pytest.raises(ImportRefusedError, match=r"more data than its file|interrupted"):
-        loads_of(database(tmp_path / "benchmark_data.db", made, rows))
+        loads_of(database(tmp_path / "benchmark_data.db", text, rows))
 
 
 def test_a_pickle_in_a_database_is_never_opened(tmp_path: Path) -> None:

@@ -106,10 +106,10 @@ def test_a_file_that_grew_goes_on_where_it_ended(store: Store, importer: LogImpo
     assert Path(run.log_path or "").read_bytes() == data
     assert lines_of(store, run) == lines
     startup = store.query("SELECT text FROM events WHERE kind = 'startup'")["text"].to_pylist()
-    other = Path(tmp_path / "other")
-    other.mkdir()
-    at_once = Store.open(Settings(data_dir=other))
-    take(LogImporter(at_once, other / "runs", lambda: NOW), put(tmp_path / "b.log", data))
+    other_path = Path(tmp_path / "other")
+    other_path.mkdir()
+    at_once = Store.open(Settings(data_dir=other_path))
+    take(LogImporter(at_once, other_path / "runs", lambda: NOW), put(tmp_path / "b.log", data))
     assert startup == at_once.query("SELECT text FROM events WHERE kind = 'startup'")["text"].to_pylist()
     at_once.close()
 
@@ -212,9 +212,9 @@ def test_arguments_that_a_terminal_wrapped_are_whole(
         for piece in ([line[i : i + columns] for i in range(0, len(line), columns)] if b"args: {" in line else [line])
     ]
     log = b"".join(prefix + line + b"\n" for line in lines)
-    whole = run_of(store, take(importer, put(tmp_path / "a.log", NGRAM.read_bytes()))).config
+    config = run_of(store, take(importer, put(tmp_path / "a.log", NGRAM.read_bytes()))).config
     wrapped = run_of(store, take(importer, put(tmp_path / "b.log", log))).config
-    assert whole.speculative and wrapped == whole
+    assert config.speculative and wrapped == config
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])

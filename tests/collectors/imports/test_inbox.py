@@ -132,12 +132,12 @@ def test_job_whose_outcome_is_written_is_not_done_again(store: Store, settings: 
     job = import_job(upload, is_upload=True)
     submit_job(folder, job)
     upload.write_bytes(NGRAM.read_bytes())
-    written = Status(state="done", share=1.0, text="It was imported.")
-    write_private(folder / f"{job.id}.status.json", written.model_dump_json().encode())
+    status = Status(state="done", share=1.0, text="It was imported.")
+    write_private(folder / f"{job.id}.status.json", status.model_dump_json().encode())
     with opened_inbox(store, settings):
         wait_until(lambda: not (folder / f"{job.id}.job.json").exists())
     assert not upload.exists()
-    assert outcome(folder, job) == written
+    assert outcome(folder, job) == status
     assert store.runs() == []
 
 

@@ -61,10 +61,10 @@ def test_a_rise_is_no_latency(tmp_path: Path) -> None:
     assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 341.0)]
 
 
-@pytest.mark.parametrize("other", ["I went back to 0.6.8", "**0.6.8:** 2.5 t/s"])
-def test_versions_that_are_compared_are_none_of_the_engine(tmp_path: Path, other: str) -> None:
+@pytest.mark.parametrize("other_text", ["I went back to 0.6.8", "**0.6.8:** 2.5 t/s"])
+def test_versions_that_are_compared_are_none_of_the_engine(tmp_path: Path, other_text: str) -> None:
     path = tmp_path / "post.md"
-    path.write_text(f"I tried Ollama 0.7 and get 2.5 t/s. {other}, where it ran at 2.9 t/s.\n")
+    path.write_text(f"I tried Ollama 0.7 and get 2.5 t/s. {other_text}, where it ran at 2.9 t/s.\n")
     assert "engine" not in load_of(path).params
 
 

@@ -132,8 +132,8 @@ def test_whole_numbers_with_decimals_are_levels_and_a_best_arm_is_no_statistic(t
         ("mean", 165.5, 8),
     ]
     assert load.notes == ["The column 'input_throughput' states no unit: its numbers were left out."]
-    other = "| Config | TTFT (ms) |\n|---|---|\n| default | 206.5 |\n| tuned best | 165.5 |\n"
-    assert figures_of(tmp_path, other) == [("ttft_ms", "stated", 206.5), ("ttft_ms", "stated", 165.5)]
+    other_text = "| Config | TTFT (ms) |\n|---|---|\n| default | 206.5 |\n| tuned best | 165.5 |\n"
+    assert figures_of(tmp_path, other_text) == [("ttft_ms", "stated", 206.5), ("ttft_ms", "stated", 165.5)]
 
 
 def test_accuracies_of_a_printed_dictionary_and_the_model_above_a_table(tmp_path: Path) -> None:

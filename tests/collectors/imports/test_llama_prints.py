@@ -174,7 +174,7 @@ def test_the_model_of_a_batched_benchmark_stands_in_its_command(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "rows"),
     [
         ("| | tok/s |\n|--|--:|\n| Batched (after 512-token prefill) | 105.5 |\n| Batched, decode | 99.5 |\n",
          [("output_tps", 105.5), ("output_tps", 99.5)]),
@@ -183,6 +183,6 @@ def test_the_model_of_a_batched_benchmark_stands_in_its_command(tmp_path: Path) 
         ("Decode: 12.5 tok/s\n\nBut 6.5 tok/s is the speed that would have been achieved.\n", [("output_tps", 12.5)]),
     ],
 )  # fmt: skip
-def test_words_about_a_speed(tmp_path: Path, text: str, wanted: list[tuple[str, float]]) -> None:
+def test_words_about_a_speed(tmp_path: Path, text: str, rows: list[tuple[str, float]]) -> None:
     (load,) = written(tmp_path, "post.md", text)
-    assert [(row.metric, row.value) for row in results_of(load)] == wanted
+    assert [(row.metric, row.value) for row in results_of(load)] == rows

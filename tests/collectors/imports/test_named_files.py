@@ -93,8 +93,8 @@ def test_command_imports_quoted_pattern_matches(
 ) -> None:
     monkeypatch.setenv("PITWALL_DATA", str(home / "data"))
     assert main(["import", "--json", "logs/[ab].log"]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [Path(one["file"]).name for one in told] == ["a.log", "b.log"]
+    documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [Path(one["file"]).name for one in documents] == ["a.log", "b.log"]
     assert main(["import", "logs/*.gz"]) == 2
     assert capsys.readouterr().err == "There is no file logs/*.gz.\n"
 
@@ -114,7 +114,7 @@ def test_the_page_hands_in_each_file_of_a_pattern(home: Path, inbox: Path) -> No
     at = AppTest.from_string(FORM, default_timeout=60).run()
     at.text_input[0].set_value("~/logs/*.gz")
     at.button[0].click().run()
-    assert not at.exception and [one.value for one in at.error] == [
+    assert not at.exception and [error.value for error in at.error] == [
         markdown_text(f"There is no file {home}/logs/*.gz.")
     ]
     at.text_input[0].set_value(" ~/logs/?.log ")

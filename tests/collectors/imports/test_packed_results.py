@@ -39,8 +39,8 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": as_gzip, ".zst": as_zstd}
 def test_a_packed_file_says_what_it_says_unpacked(name: str, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / (Path(name).name + suffix)
     path.write_bytes(PACKERS[suffix](captured(name).read_bytes()))
-    (there,), (here,) = loads_of(captured(name)), loads_of(path)
-    assert len(here.rows) == len(there.rows) > 0
+    (loads,), (here,) = loads_of(captured(name)), loads_of(path)
+    assert len(here.rows) == len(loads.rows) > 0
     assert source.ResultFile(path, path.name).sha256 == source.ResultFile(captured(name), name).sha256
 
 
@@ -59,8 +59,8 @@ def test_a_folder_may_hold_packed_files(tmp_path: Path) -> None:
     for path in list(folder.glob("samples_*.jsonl")):
         (folder / f"{path.name}.gz").write_bytes(as_gzip(path.read_bytes()))
         path.unlink()
-    (there,), (here,) = loads_of(captured("lm-eval/oracle-chat")), loads_of(folder)
-    assert len(here.rows) == len(there.rows) > 0
+    (loads,), (here,) = loads_of(captured("lm-eval/oracle-chat")), loads_of(folder)
+    assert len(here.rows) == len(loads.rows) > 0
 
 
 @pytest.mark.parametrize("suffix", PACKERS)

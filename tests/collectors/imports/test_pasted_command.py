@@ -36,8 +36,8 @@ def test_its_settings_are_read(name: str, tmp_path: Path) -> None:
 
 def test_what_the_log_states_counts_and_secrets_are_masked(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
-    stated = "INFO 02-12 13:31:04 [utils.py:233] non-default args: {'model': '/cache/m', 'port': 7000}\n"
-    log.write_text(f"$ vllm serve org/m --port 6006 -tp 2 --api-key sk-0123456789abcdef0123\n{stated}")
+    text = "INFO 02-12 13:31:04 [utils.py:233] non-default args: {'model': '/cache/m', 'port': 7000}\n"
+    log.write_text(f"$ vllm serve org/m --port 6006 -tp 2 --api-key sk-0123456789abcdef0123\n{text}")
     config = read_config(log, BY_NAME["vllm"])
     assert (config.model, config.port, config.tensor_parallel) == ("/cache/m", 7000, 2)
     assert config.unknown_flags == ["--api-key <secret>"]

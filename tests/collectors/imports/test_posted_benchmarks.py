@@ -51,8 +51,8 @@ def test_speculation_of_vllm_bench_serve() -> None:
 def test_latencies_in_seconds_by_their_names() -> None:
     load = load_of(captured("inferencex/serving.json"))
     rows = results_of(load)
-    told = [(row.metric, row.statistic, row.value) for row in rows if row.unit == "ms"]
-    assert told == [
+    actual_rows = [(row.metric, row.statistic, row.value) for row in rows if row.unit == "ms"]
+    assert actual_rows == [
         ("ttft_ms", "median", pytest.approx(3138.2447043433785)), ("ttft_ms", "p99", pytest.approx(16561.80969102308)),
         ("e2e_ms", "median", pytest.approx(21447.94770143926)), ("e2e_ms", "p99", pytest.approx(30149.846625011413)),
         ("tpot_ms", "median", pytest.approx(141.0519243694666)), ("tpot_ms", "p99", pytest.approx(196.229197233622)),
@@ -271,8 +271,8 @@ def test_printed_llama_benchy_is_dated_and_its_probe_is_no_latency() -> None:
 # --- printed summaries ------------------------------------------------------------------------------------------------
 def test_printed_summary_of_sglang_bench_serving() -> None:
     load = load_of(captured("sglang_bench/printed.txt"))
-    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
-    assert load.tool == "sglang.bench_serving" and told == [
+    rows = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert load.tool == "sglang.bench_serving" and rows == [
         ("requests", "total", 1000.0, "requests"), ("duration_s", "total", 907.39, "s"),
         ("prompt_tokens", "total", 4007607.0, "tokens"), ("completion_tokens", "total", 56814.0, "tokens"),
         ("stated", "stated", 50731.0, "tokens"), ("request_tps", "mean", 1.1, "requests/s"),
@@ -342,8 +342,8 @@ def test_printed_summaries_of_vllm_bench_serve(tmp_path: Path) -> None:
 
 def test_printed_report_of_trtllm_bench() -> None:
     load = load_of(captured("trtllm_bench/printed.txt"))
-    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
-    assert told == [
+    rows = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert rows == [
         ("request_tps", "mean", 248.4751, "requests/s"), ("output_tps", "mean", 6957.303, "tok/s"),
         ("total_tps", "mean", 38762.1169, "tok/s"), ("duration_s", "total", pytest.approx(120.7364401), "s"),
         ("e2e_ms", "mean", 53522.9014, "ms"), ("e2e_tps", "mean", 0.535, "tok/s"),
@@ -411,8 +411,8 @@ def test_json_report_of_trtllm_bench(tmp_path: Path) -> None:
         "streaming_metrics": {"avg_ttft_ms": 50.0, "ttft_percentiles": {"minimum": 40.0}},
     }  # fmt: skip
     (load,) = written(tmp_path, "report.json", json.dumps(report))
-    told = [(row.metric, row.statistic, row.value) for row in results_of(load)]
-    assert told == [
+    rows = [(row.metric, row.statistic, row.value) for row in results_of(load)]
+    assert rows == [
         ("request_tps", "mean", 2.5), ("duration_s", "total", 4.0), ("e2e_ms", "mean", 900.0),
         ("ttft_ms", "mean", 50.0),
         ("requests", "total", 10.0), ("e2e_ms", "median", 880.0), ("e2e_ms", "p99", 990.0), ("ttft_ms", "min", 40.0),
@@ -432,8 +432,8 @@ def test_summary_of_mlperf_s_loadgen() -> None:
         "tpot_ms": {"min": 32.461425, "max": 1358.427611, "mean": 126.269215, "median": 132.613828, "p99": 164.964162},
     }  # fmt: skip
     for metric, statistics in expected.items():
-        told = {row.statistic: row.value for row in rows if row.metric == metric}
-        assert told == {statistic: pytest.approx(ms) for statistic, ms in statistics.items()}
+        values_by_statistic = {row.statistic: row.value for row in rows if row.metric == metric}
+        assert values_by_statistic == {statistic: pytest.approx(ms) for statistic, ms in statistics.items()}
     assert value(rows, "output_tps", "mean") == 29522.56 and one(rows, "stated", "stated").unit == "samples/s"
     assert load.params == {
         "samples_per_query": 1, "target_qps": 104, "ttft_latency (ns)": 2000000000, "tpot_latency (ns)": 200000000,
@@ -506,8 +506,8 @@ def test_folder_of_a_sweep_has_a_load_per_run(tmp_path: Path) -> None:
         (point_folder / "summary.json").write_text(json.dumps(runs, indent=4))
     (folder / "summary.csv").write_text(",a\n")
     loads = loads_of(folder)
-    told = [(load.params["max_num_seqs"], load.params["run_number"]) for load in loads]
-    assert told == [(16, 0), (16, 1), (32, 0), (32, 1)] and len({load.load_id for load in loads}) == 4
+    rows = [(load.params["max_num_seqs"], load.params["run_number"]) for load in loads]
+    assert rows == [(16, 0), (16, 1), (32, 0), (32, 1)] and len({load.load_id for load in loads}) == 4
 
 
 def test_cut_table_of_a_sweep_is_refused(tmp_path: Path) -> None:
@@ -521,8 +521,8 @@ def test_summary_behind_a_long_log_is_read(tmp_path: Path) -> None:
     for name in ("sglang_bench/printed.txt", "llama-bench/sweep.txt", "trtllm_bench/printed.txt", "mlperf/summary.txt"):
         path = captured(name)
         (load,) = written(tmp_path, "long.log", noise + path.read_text())
-        told, whole = ([(row.metric, row.value) for row in results_of(loaded)] for loaded in (load, load_of(path)))
-        assert told == whole
+        rows, whole = ([(row.metric, row.value) for row in results_of(loaded)] for loaded in (load, load_of(path)))
+        assert rows == whole
 
 
 def test_print_of_powershell_is_read(tmp_path: Path) -> None:
@@ -568,8 +568,10 @@ def test_result_of_an_old_vllm_bench_serve(tmp_path: Path) -> None:
 
 def test_several_models_are_named_once(tmp_path: Path) -> None:
     table = MARKDOWN[MARKDOWN.index("| model") : MARKDOWN.index("build:")]
-    other = table.splitlines()[2].replace("qwen35moe 35B.A3B Q4_K - Medium", "llama 8B Q8_0").replace("20.60", "8.00")
-    first, second = written(tmp_path, "post.md", f"{table.rstrip()}\n{other}\n\nbuild: unknown (0)\n")
+    other_text = (
+        table.splitlines()[2].replace("qwen35moe 35B.A3B Q4_K - Medium", "llama 8B Q8_0").replace("20.60", "8.00")
+    )
+    first, second = written(tmp_path, "post.md", f"{table.rstrip()}\n{other_text}\n\nbuild: unknown (0)\n")
     assert numbers(second, "prompt_tps") == [("pp512, model_type llama 8B Q8_0", 1094.19)]
     assert (first.tool_version, second.model, second.params["model_size"]) == (None, "llama 8B Q8_0", "8.00 GiB")
 
@@ -623,8 +625,8 @@ def test_report_of_inference_perf(tmp_path: Path) -> None:
     (load,) = written(tmp_path, "summary_lifecycle_metrics.json", json.dumps(report))
     rows = results_of(load)
     assert load.tool == "inference-perf" and load.planned_requests == 12
-    stated = {(row.point, row.statistic, row.value, row.unit) for row in rows if row.metric == "stated"}
-    assert stated == {
+    stated_rows = {(row.point, row.statistic, row.value, row.unit) for row in rows if row.metric == "stated"}
+    assert stated_rows == {
         ("all requests: schedule_delay", "mean", 0.5, "s"), ("all requests: schedule_delay", "min", None, "s"),
         ("all requests: send_duration", "stated", 9.5, "s"),
         ("all requests: requested_rate", "stated", 1.0, "requests/s"),
@@ -683,8 +685,8 @@ PER_GPU = """### Scaling of throughput
 
 def test_a_speed_of_one_gpu_is_none_of_the_server(tmp_path: Path) -> None:
     (load,) = written(tmp_path, "post.md", PER_GPU)
-    told = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
-    assert told == [("total_tps_per_gpu", 148.6, 8), ("output_tps_per_gpu", 74.6, 8)]
+    rows = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
+    assert rows == [("total_tps_per_gpu", 148.6, 8), ("output_tps_per_gpu", 74.6, 8)]
 
 
 LEVELS = """### Decode at p512 (tok/s)
@@ -771,8 +773,8 @@ Errors
 
 def test_a_table_that_a_copied_page_flattened(tmp_path: Path) -> None:
     (load,) = written(tmp_path, "post.txt", f"What we measured:\n\n{FLATTENED}\nAll of it on one GPU.\n")
-    told = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
-    assert told[0] == ("ttft_ms", 81.5, 1) and told[2] == ("ttft_ms", 1240.0, 16) and len(told) == 4
+    rows = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
+    assert rows[0] == ("ttft_ms", 81.5, 1) and rows[2] == ("ttft_ms", 1240.0, 16) and len(rows) == 4
     assert results_of(load)[2].point.endswith("(line 11)"), "where its row begins"
 
 
@@ -801,8 +803,8 @@ retries        mean= 3   max= 9
 
 def test_lines_of_statistics(tmp_path: Path) -> None:
     (load,) = written(tmp_path, "post.txt", STATISTICS)
-    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
-    assert told == [
+    rows = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert rows == [
         ("output_tps", "mean", 200.54, "tok/s"), ("output_tps", "min", 189.16, "tok/s"),
         ("output_tps", "max", 208.3, "tok/s"),
         ("ttft_ms", "mean", 67.0, "ms"), ("ttft_ms", "min", 65.0, "ms"), ("ttft_ms", "max", 71.0, "ms"),

@@ -25,7 +25,7 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
 
 
 @pytest.mark.parametrize(
-    ("sentence", "wanted"),
+    ("sentence", "rows"),
     [
         (
             "TTFT was around 350 ms at 8k context and about 1.2 s at 32k.",
@@ -136,8 +136,8 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("Input processing: 248.5 tok/s", [("prompt_tps", "stated", 248.5)]),
     ],
 )  # fmt: skip
-def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
-    assert figures_of(tmp_path, sentence) == wanted
+def test_figures_of_sentences(tmp_path: Path, sentence: str, rows: list[tuple[str, str, float]]) -> None:
+    assert figures_of(tmp_path, sentence) == rows
 
 
 @pytest.mark.parametrize(

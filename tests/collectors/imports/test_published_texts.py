@@ -89,7 +89,7 @@ def test_table_without_empty_cells_is_aligned(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "wanted"),
+    ("cell", "expected_rows"),
     [
         ("109.8 tok/s", [("max", 109.8, None)]),
         ("~80 tok/s", [("max", 80.0, "stated_as_about")]),
@@ -100,13 +100,15 @@ def test_table_without_empty_cells_is_aligned(tmp_path: Path) -> None:
         ("+4.0%", []),
     ],
 )
-def test_a_number_as_people_write_it(tmp_path: Path, cell: str, wanted: list[tuple[str, float, str | None]]) -> None:
+def test_a_number_as_people_write_it(
+    tmp_path: Path, cell: str, expected_rows: list[tuple[str, float, str | None]]
+) -> None:
     try:
         rows = rows_of(tmp_path, f"| Config | Peak TG |\n|---|---|\n| A | {cell} |\n")
     except ImportRefusedError:
         rows = []
-    told = [(r.statistic, r.value, r.reason) for r in rows if isinstance(r, Result) and r.metric == "output_tps"]
-    assert told == wanted and len(rows) == len(wanted)
+    actual_rows = [(r.statistic, r.value, r.reason) for r in rows if isinstance(r, Result) and r.metric == "output_tps"]
+    assert actual_rows == expected_rows and len(rows) == len(expected_rows)
 
 
 def test_lines_of_a_log_in_other_words(tmp_path: Path) -> None:
@@ -132,8 +134,8 @@ Decode (single) 24.1 tok/s 39.2 tok/s 51 tok/s (+112% base, +30% nvidia)
 
 def test_columns_whose_bars_were_lost(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, BARE)
-    told = [(r.metric, r.value) for r in rows if isinstance(r, Result)]
-    assert told == [
+    actual_rows = [(r.metric, r.value) for r in rows if isinstance(r, Result)]
+    assert actual_rows == [
         ("model_load_gib", 58.9), ("model_load_gib", 31.0), ("model_load_gib", 18.5),
         ("prompt_tps", 6352.0), ("prompt_tps", 11069.0), ("prompt_tps", 15359.0),
         ("decode_tps", 24.1), ("decode_tps", 39.2), ("decode_tps", 51.0),
@@ -150,8 +152,8 @@ def test_a_table_of_passed_and_failed_cases(tmp_path: Path) -> None:
         "| Test | Streaming | Result |\n|---|---|---|\n"
         "| Single tool call | No | ✅ Valid JSON arguments |\n| Agentic loop | Yes | ❌ ended after one step |\n"
     )
-    told = [(c.case_name, c.mode, c.is_pass, c.why) for c in rows_of(tmp_path, text) if isinstance(c, SuiteCheck)]
-    assert told == [
+    rows = [(c.case_name, c.mode, c.is_pass, c.why) for c in rows_of(tmp_path, text) if isinstance(c, SuiteCheck)]
+    assert rows == [
         ("Single tool call", "whole", True, None),
         ("Agentic loop", "streaming", False, "ended after one step"),
     ]
@@ -187,36 +189,36 @@ def table_numbers(text: str) -> list[tuple[int, float]]:
         elif not set(line) <= set("|-: "):
             for place, cell in enumerate(cells[1:], 1):
                 head = heads[place] if place < len(heads) else ""
-                told = NUMBER.match(cell)
+                match = NUMBER.match(cell)
                 is_count = bool(NOT_MEASURED.search(head)) and not re.search(r"[a-z%]", cell)
                 is_count |= bool(NOT_MEASURED.search(heads[0])) and not re.search(r"tok/s|\bs\b|[\d.]+%", cell)
                 is_derived = DIFFERENCES.search(f"{head} {cells[0]}")
-                if told and MEASURED.search(cell) and not is_count and not is_derived:
-                    scale = 1e3 if told[2] else 1.0
-                    found.append((number, float(told[1].replace(",", "")) * scale))
+                if match and MEASURED.search(cell) and not is_count and not is_derived:
+                    scale = 1e3 if match[2] else 1.0
+                    found.append((number, float(match[1].replace(",", "")) * scale))
     return found
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name[:3])
 def test_every_number_of_every_published_table(path: Path) -> None:
     rows = [row for load in loads_of(path) for row in load.rows]
-    told: list[float] = [row.value for row in rows if isinstance(row, Result | Accuracy) and row.value is not None]
-    told += [r.total_ms / 1e3 for r in rows if isinstance(r, RequestRecord) and r.total_ms is not None]
-    ours = {round(value, 6) for value in told}
+    values: list[float] = [row.value for row in rows if isinstance(row, Result | Accuracy) and row.value is not None]
+    values += [r.total_ms / 1e3 for r in rows if isinstance(r, RequestRecord) and r.total_ms is not None]
+    ours = {round(value, 6) for value in values}
     scales = (1.0, 0.01, 1e3, 60.0)  # per cent, seconds to milliseconds, minutes
-    lost = [
+    lost_rows = [
         (line, number)
         for line, number in table_numbers(path.read_text())
         if not any(round(number * scale, 6) in ours for scale in scales)
     ]
-    assert lost == []
+    assert lost_rows == []
 
 
 def source(number: str) -> Path:
-    found = [path for path in SOURCES if path.name.startswith(number)]
-    if not found:
+    sources = [path for path in SOURCES if path.name.startswith(number)]
+    if not sources:
         pytest.skip("PITWALL_CORPUS names no folder beside which the texts lie")
-    return found[0]
+    return sources[0]
 
 
 def test_the_other_reading_finds_numbers() -> None:
@@ -228,13 +230,13 @@ def test_every_number_of_the_columns_without_bars() -> None:
     path = source("004")
     lines = path.read_text().split("Usage")[0].splitlines()
     bare = [re.sub(r"\(.*", "", line) if "Decode (" not in line else re.sub(r"\([-+].*", "", line) for line in lines]
-    wanted = [float(n) for line in bare for n in re.findall(r"(?<!~)\b(\d+(?:\.\d+)?) (?:GiB|tok/s|req/s)", line)]
+    values = [float(n) for line in bare for n in re.findall(r"(?<!~)\b(\d+(?:\.\d+)?) (?:GiB|tok/s|req/s)", line)]
     shares = [float(n) / 100 for line in bare for n in re.findall(r"(\d+\.\d+)%", line)]
     rows = [row for load in loads_of(path) for row in load.rows]
     results = [row for row in rows if isinstance(row, Result)]
-    told = [row.value for row in results if ": column " in row.point]
-    assert sorted(v or 0.0 for v in told) == sorted(wanted) and len(wanted) == 30
-    (of_sentence,) = [row for row in results if row.value not in wanted]  # 'TTFT — <70 ms'
+    actual_values = [row.value for row in results if ": column " in row.point]
+    assert sorted(v or 0.0 for v in actual_values) == sorted(values) and len(values) == 30
+    (of_sentence,) = [row for row in results if row.value not in values]  # 'TTFT — <70 ms'
     assert (of_sentence.metric, of_sentence.statistic, of_sentence.value) == ("ttft_ms", "max", 70.0)
     assert [row.value for row in rows if isinstance(row, Accuracy)] == [pytest.approx(share) for share in shares]
 
@@ -245,8 +247,8 @@ def test_every_number_of_the_printed_benchmark() -> None:
     (load,) = loads_of(path)
     requests = requests_of(load)
     assert [r.extra["stated_tps"] for r in requests] == [float(n) for n in re.findall(r"= ([\d.]+) tok/s", text)]
-    wanted = [1e3 * float(n) for n in re.findall(r"in ([\d.]+)s =", text)]
-    assert [r.total_ms for r in requests if r.total_ms] == [pytest.approx(ms) for ms in wanted]
+    values = [1e3 * float(n) for n in re.findall(r"in ([\d.]+)s =", text)]
+    assert [r.total_ms for r in requests if r.total_ms] == [pytest.approx(ms) for ms in values]
     assert len(requests) == 14 and value(results_of(load), "output_tps", "mean", "4 at once") == 118.3
 
 
@@ -398,8 +400,8 @@ def test_several_metrics_in_a_cell(tmp_path: Path) -> None:
 
 def test_per_cent_of_known_tasks_are_accuracies(tmp_path: Path) -> None:
     text = "Task | first-model | second-model\n-- | -- | --\nwinogrande | 0.00% | 80.25%\narc_easy | 98.00% | 86.50%\n"
-    told = [(row.task, row.value) for row in rows_of(tmp_path, text) if isinstance(row, Accuracy)]
-    assert told == [
+    rows = [(row.task, row.value) for row in rows_of(tmp_path, text) if isinstance(row, Accuracy)]
+    assert rows == [
         ("winogrande: first-model", 0.0), ("winogrande: second-model", 0.8025),
         ("arc_easy: first-model", 0.98), ("arc_easy: second-model", 0.865),
     ]  # fmt: skip

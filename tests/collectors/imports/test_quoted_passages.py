@@ -90,9 +90,9 @@ def test_words_behind_for_max_name_no_statistic(tmp_path: Path) -> None:
     assert [statistic for _, statistic, _ in figures_of(tmp_path, text)] == ["stated", "stated"]
 
 
-@pytest.mark.parametrize("written", ["15 t/s/u", "15 tok/s/u", "15 tokens/s/user"])
-def test_speeds_per_user(tmp_path: Path, written: str) -> None:
-    assert figures_of(tmp_path, f"Decode rates are all as expected in the {written} range.") == [
+@pytest.mark.parametrize("text", ["15 t/s/u", "15 tok/s/u", "15 tokens/s/user"])
+def test_speeds_per_user(tmp_path: Path, text: str) -> None:
+    assert figures_of(tmp_path, f"Decode rates are all as expected in the {text} range.") == [
         ("decode_tps", "stated", 15.0)
     ]
 
@@ -153,7 +153,7 @@ def test_the_legend_of_cells_with_a_speed_per_gpu(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "values"),
     [
         ("for bs=1 the server outputs around 26.5 tok/s:", [26.5]),
         ("from our logs, decode is 26.5 tok/s", [26.5]),
@@ -161,8 +161,8 @@ def test_the_legend_of_cells_with_a_speed_per_gpu(tmp_path: Path) -> None:
         ("from tools import speed  # 26.5 tok/s", []),
     ],
 )
-def test_sentences_that_begin_like_code(tmp_path: Path, text: str, wanted: list[float]) -> None:
-    assert [value for _, _, value in figures_of(tmp_path, f"Prefill: 900 tok/s\n\n{text}\n")][1:] == wanted
+def test_sentences_that_begin_like_code(tmp_path: Path, text: str, values: list[float]) -> None:
+    assert [value for _, _, value in figures_of(tmp_path, f"Prefill: 900 tok/s\n\n{text}\n")][1:] == values
 
 
 def test_a_commented_figure_has_the_level_behind_it(tmp_path: Path) -> None:
@@ -189,9 +189,9 @@ def test_timings_of_koboldcpp(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("written", ["20 ～ 30 token/s", "20～30 token/s", "20 ~ 30 token/s"])
-def test_ranges_with_a_wide_tilde(tmp_path: Path, written: str) -> None:
-    assert figures_of(tmp_path, f"910B 单卡维持在{written},似乎慢了不少") == [
+@pytest.mark.parametrize("text", ["20 ～ 30 token/s", "20～30 token/s", "20 ~ 30 token/s"])
+def test_ranges_with_a_wide_tilde(tmp_path: Path, text: str) -> None:
+    assert figures_of(tmp_path, f"910B 单卡维持在{text},似乎慢了不少") == [
         ("stated", "min", 20.0),
         ("stated", "max", 30.0),
     ]

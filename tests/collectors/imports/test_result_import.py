@@ -59,10 +59,10 @@ def launched(store: Store, run_id: str = "20261122-110000-000-aaaa") -> Run:
 def test_result_command_is_kept_without_secrets(store: Store, importer: ResultImporter) -> None:
     command = ("aiperf", "profile", "--api-key", SECRET, "--url", "http://127.0.0.1:8000")
     (run_id,) = take(importer, captured("aiperf/run"), command=command).run_ids
-    (told,) = store.query("SELECT command FROM loads WHERE run_id = ?", [run_id])["command"].to_pylist()
-    kept = json.loads(told)
-    assert [word for word in kept if word != kept[3]] == [word for word in command if word != SECRET]
-    assert SECRET not in told
+    (row,) = store.query("SELECT command FROM loads WHERE run_id = ?", [run_id])["command"].to_pylist()
+    document = json.loads(row)
+    assert [word for word in document if word != document[3]] == [word for word in command if word != SECRET]
+    assert SECRET not in row
 
 
 def test_a_file_becomes_a_run_of_its_own(store: Store, importer: ResultImporter) -> None:
@@ -102,12 +102,12 @@ def test_a_run_that_is_not_there_is_told(importer: ResultImporter) -> None:
 
 def test_file_is_known_by_hash_not_name(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
     first = take(importer, captured("llama-benchy/result.csv"))
-    other = Path(shutil.copy(captured("llama-benchy/result.csv"), tmp_path / "another.csv"))
-    again = take(importer, other)
+    other_path = Path(shutil.copy(captured("llama-benchy/result.csv"), tmp_path / "another.csv"))
+    again = take(importer, other_path)
     assert again.run_ids == first.run_ids and again.text == "another.csv was already imported; it has nothing new."
     assert count(store, "results", first.run_ids[0]) == 36
     with pytest.raises(ImportRefusedError, match="was already imported into the run"):
-        take(importer, other, run_id=launched(store).id)
+        take(importer, other_path, run_id=launched(store).id)
 
 
 def test_a_file_that_is_refused_leaves_nothing(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
@@ -120,22 +120,22 @@ def test_a_file_that_is_refused_leaves_nothing(store: Store, importer: ResultImp
 
 
 def test_no_secret_of_a_file_is_stored(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
-    told = json.loads(captured("aiperf/run/profile_export_aiperf.json").read_text())
-    told["input_config"]["endpoint"] |= {
+    document = json.loads(captured("aiperf/run/profile_export_aiperf.json").read_text())
+    document["input_config"]["endpoint"] |= {
         "api_key": "very-secret-value",
         "headers": {"Authorization": f"Bearer {SECRET}"},
     }
     path = tmp_path / "profile_export_aiperf.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(document))
     take(importer, path)
     stored = str(store.query("FROM loads").to_pylist()) + str(store.query("FROM runs").to_pylist())
     assert SECRET not in stored and "very-secret-value" not in stored and "ignore_eos" in stored
 
 
 def test_error_and_answer_secrets_are_not_stored(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
-    told = json.loads(captured("sglang_bench/result.jsonl").read_text())
-    told["errors"][3] = f"401 for Authorization: Bearer {SECRET}"
-    (tmp_path / "r.jsonl").write_text(json.dumps(told))
+    document = json.loads(captured("sglang_bench/result.jsonl").read_text())
+    document["errors"][3] = f"401 for Authorization: Bearer {SECRET}"
+    (tmp_path / "r.jsonl").write_text(json.dumps(document))
     lines = captured("lm-eval/oracle-chat/samples_pit_sums_2026-11-22T02-22-51.932066.jsonl").read_text()
     (tmp_path / "samples_a_2026-11-22T02-22-51.jsonl").write_text(lines.replace('["12"]', f'["{SECRET}"]'))
     for path in sorted(tmp_path.glob("*.jsonl")):
@@ -273,18 +273,18 @@ def test_refused_tool_results_show_on_the_run(store: Store, inbox: Path, tmp_pat
     assert refused.state == "refused" and cut.name in refused.text
     by_hand = handed_in(inbox, results, run=run.id)  # whoever imports by hand is told where they are
     assert by_hand.state == "refused"
-    told = [row for row in run_data.events(store, run.id).rows if row.kind == REFUSED]
-    (said,) = [row.text for row in told]
-    assert said == f"results were refused: {refused.text} The files are in the run's folder: results."
+    rows = [row for row in run_data.events(store, run.id).rows if row.kind == REFUSED]
+    (text,) = [row.text for row in rows]
+    assert text == f"results were refused: {refused.text} The files are in the run's folder: results."
 
 
 def test_tool_settings_appear_in_the_load(store: Store, inbox: Path) -> None:
-    run, asked = launched(store), {"tasks": "simple_python", "limit": 3}
+    run, fields = launched(store), {"tasks": "simple_python", "limit": 3}
     job = ImportJob(id=new_job_id(datetime.now(UTC)), path=captured("bfcl/oracle"), shown_name="bfcl results",
-              run=run.id, command=("bfcl", "generate"), asked=asked)  # fmt: skip
+              run=run.id, command=("bfcl", "generate"), asked=fields)  # fmt: skip
     assert taken(inbox, job).state == "done"
     (params,) = store.query("SELECT params FROM loads WHERE run_id = ?", [run.id])["params"].to_pylist()
-    assert json.loads(params)["driven"] == asked
+    assert json.loads(params)["driven"] == fields
 
 
 def test_the_command_lists_runs_loads_and_rows(
@@ -304,9 +304,9 @@ def test_the_command_lists_runs_loads_and_rows(
 def test_two_imports_are_never_ranked(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
     """Requests without their prompts are no evidence; an answer about them says nothing of a winner."""
     text = captured("sglang_bench/result.jsonl").read_text()
-    told = json.loads(text)
+    document = json.loads(text)
     faster = tmp_path / "faster.jsonl"
-    faster.write_text(text.replace(f'"duration": {told["duration"]}', f'"duration": {told["duration"] / 2}'))
+    faster.write_text(text.replace(f'"duration": {document["duration"]}', f'"duration": {document["duration"] / 2}'))
     ids = [take(importer, path).run_ids[0] for path in (captured("sglang_bench/result.jsonl"), faster)]
     runs = store.runs_of(ids)
     assert [facts.loads for facts in facts_of(store, runs)] == [(), ()]

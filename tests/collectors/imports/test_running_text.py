@@ -102,7 +102,7 @@ def test_a_speed_under_a_barred_heading_between_fences_is_of_its_side(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("sentence", "wanted"),
+    ("sentence", "rows"),
     [
         (
             "It does 900 tok/s prefill / 45.5 decode.",
@@ -115,16 +115,16 @@ def test_a_speed_under_a_barred_heading_between_fences_is_of_its_side(tmp_path: 
         ("Much lower than the 33 tok/s that @someone observed.", []),
     ],
 )
-def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
-    found = [(s.metric_name.metric, s.statistic, s.value) for s in read_sentences(sentence)]
+def test_figures_of_sentences(tmp_path: Path, sentence: str, rows: list[tuple[str, str, float]]) -> None:
+    actual_rows = [(s.metric_name.metric, s.statistic, s.value) for s in read_sentences(sentence)]
     ends = [
         (metric, end_statistic, end)
-        for metric, statistic, value in found
+        for metric, statistic, value in actual_rows
         for end_statistic, end in (
             [(statistic, value.low)] if value.high is None else [("min", value.low), ("max", value.high)]
         )
     ]
-    assert ends == wanted
+    assert ends == rows
 
 
 def test_koboldcpps_timings_are_speeds_of_prompt_and_answer(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_bracket_behind_a_figure_belongs_to_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "wanted"),
+    ("sentence", "rows"),
     [
         (
             "Median TTFT is 9.5 s with thinking on versus 600 ms with it off.",
@@ -204,8 +204,8 @@ def test_the_bracket_behind_a_figure_belongs_to_it(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_compared_and_listed_figures(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
-    assert figures_of(tmp_path, sentence) == wanted
+def test_compared_and_listed_figures(tmp_path: Path, sentence: str, rows: list[tuple[str, str, float]]) -> None:
+    assert figures_of(tmp_path, sentence) == rows
 
 
 def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("sentence", "wanted"),
+    ("sentence", "expected_values"),
     [
         ("I get 70.5 tok/s while the document shows it will reach 640 tok/s with batch=8.", [70.5]),
         ("The ceiling drops to 1008 / 40 \u2248 25 tok/s.", []),
@@ -231,9 +231,9 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
         ("Prefill drops from 49 s to 2.5 s.", [49.0, 2.5]),
     ],
 )
-def test_sentences_that_state_a_measurement(sentence: str, wanted: list[float]) -> None:
+def test_sentences_that_state_a_measurement(sentence: str, expected_values: list[float]) -> None:
     values = [statement.value for statement in read_sentences(sentence)]
-    assert [end for value in values for end in (value.low, value.high) if end is not None] == wanted
+    assert [end for value in values for end in (value.low, value.high) if end is not None] == expected_values
 
 
 def test_an_answer_that_lm_studio_shows_on_several_lines(tmp_path: Path) -> None:

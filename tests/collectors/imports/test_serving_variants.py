@@ -37,18 +37,18 @@ def test_prompt_of_root_is_no_heading(tmp_path: Path) -> None:
     assert load.model == "org/model" and "heading" not in load.params
 
 
-@pytest.mark.parametrize("lost", [1, 3])
-def test_summary_without_its_first_lines(tmp_path: Path, lost: int) -> None:
-    lines = SUMMARY.format(speed=90).splitlines()[lost:]
+@pytest.mark.parametrize("number", [1, 3])
+def test_summary_without_its_first_lines(tmp_path: Path, number: int) -> None:
+    lines = SUMMARY.format(speed=90).splitlines()[number:]
     (load,) = written(tmp_path, "post.md", "\n".join(["Now:", "```", *lines, "```"]))
     expected = [
         ("requests", "total", 8), ("duration_s", "total", 12.5), ("prompt_tokens", "total", 4096),
         ("request_tps", "mean", 0.64), ("output_tps", "mean", 90), ("ttft_ms", "mean", 210.5),
         ("ttft_ms", "p99", 400.5),
     ]  # fmt: skip
-    assert told(load) == (expected if lost == 1 else expected[1:])
+    assert told(load) == (expected if number == 1 else expected[1:])
     assert load.tool == "vllm bench serve" and "first lines" in load.notes[0]
-    assert {row.concurrency for row in results_of(load)} == ({4} if lost == 1 else {None})
+    assert {row.concurrency for row in results_of(load)} == ({4} if number == 1 else {None})
 
 
 TRTLLM = """python -m tensorrt_llm.serve.scripts.benchmark_serving --model org/model --max-concurrency 4
@@ -163,6 +163,6 @@ def test_fractional_concurrency_of_a_cut_summary_is_a_mean(tmp_path: Path) -> No
     assert told(load)[1:] == [
         ("output_tps", "mean", 426.5), ("mean_concurrency", "mean", 48.06), ("e2e_ms", "mean", 560.5),
     ]  # fmt: skip
-    other = text.replace(" (retokenized)", "").replace("Total generated tokens", "Total tokens out")
-    (load,) = written(tmp_path, "other.txt", other)
+    other_text = text.replace(" (retokenized)", "").replace("Total generated tokens", "Total tokens out")
+    (load,) = written(tmp_path, "other.txt", other_text)
     assert ("mean_concurrency", "mean", 48.06) in told(load)

@@ -290,7 +290,7 @@ def test_what_cells_of_words_do_not_state(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "wanted"),
+    ("sentence", "rows"),
     [
         ("Synthetic fixtures have 145/135/121 tok/s.", []),
         ("The drafts accept 5.5 / 80 % there, code decode +64% vs none.", [("acceptance_rate", 0.8)]),
@@ -298,11 +298,12 @@ def test_what_cells_of_words_do_not_state(tmp_path: Path) -> None:
         ("\u53ea\u80fd\u5f97\u523025.5t/s\u7684\u8f93\u51fa\u901f\u5ea6", [("output_tps", 25.5)]),
     ],
 )
-def test_figures_of_odd_sentences(sentence: str, wanted: list[tuple[str, float]]) -> None:
+def test_figures_of_odd_sentences(sentence: str, rows: list[tuple[str, float]]) -> None:
     statements = read_sentences(sentence)
     assert [
-        (each.metric_name.metric, round(each.value.low * each.metric_name.factor, 9)) for each in statements
-    ] == wanted
+        (statement.metric_name.metric, round(statement.value.low * statement.metric_name.factor, 9))
+        for statement in statements
+    ] == rows
 
 
 def test_a_range_from_a_value_that_is_stored(tmp_path: Path) -> None:

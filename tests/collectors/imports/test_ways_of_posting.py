@@ -139,10 +139,10 @@ def keys_of(rows: list[tuple[LoadBuilder, Result]]) -> Counter[Key]:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("tool", OUTPUTS)
 def test_a_way_of_posting_changes_no_reading(tmp_path: Path, tool: str, way: str) -> None:
-    wanted = keys_of_fenced(OUTPUTS[tool])
+    keys = keys_of_fenced(OUTPUTS[tool])
     if tool == "vllm bench serve" and way in STAMPED:
         return
-    assert keys_of(read(tmp_path, WAYS[way](OUTPUTS[tool]))) == wanted
+    assert keys_of(read(tmp_path, WAYS[way](OUTPUTS[tool]))) == keys
 
 
 @pytest.mark.parametrize("form", [*ARMS, *ARMS_OF_ONE_PASSAGE])

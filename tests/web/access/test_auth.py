@@ -30,8 +30,8 @@ from web.access.tokens import TokenBook
 
 
 async def tell(request: Request) -> JSONResponse:
-    said = [value for name, value in request.headers.items() if name == "x-pitwall-role"]
-    return JSONResponse({"role": request.scope[ROLE_KEY], "headers": said, "query": request.url.query})
+    values = [value for name, value in request.headers.items() if name == "x-pitwall-role"]
+    return JSONResponse({"role": request.scope[ROLE_KEY], "headers": values, "query": request.url.query})
 
 
 async def tell_socket(websocket: WebSocket) -> None:
@@ -170,12 +170,12 @@ def test_public_and_bound_addresses_are_accepted(serve, tmp_path: Path) -> None:
 
 def test_changes_from_other_sites_are_refused(client: httpx.Client, access: Access) -> None:
     sign_in(client, access)
-    own = str(client.base_url).rstrip("/")
+    text = str(client.base_url).rstrip("/")
     statuses = {
         origin: client.post("/", headers={"origin": origin}).status_code
-        for origin in (own, "http://evil.example", "http://127.0.0.1:1", "null")
+        for origin in (text, "http://evil.example", "http://127.0.0.1:1", "null")
     }
-    assert statuses == {own: 200, "http://evil.example": 403, "http://127.0.0.1:1": 403, "null": 403}
+    assert statuses == {text: 200, "http://evil.example": 403, "http://127.0.0.1:1": 403, "null": 403}
     assert client.post("/").status_code == 200
     assert client.get("/", headers={"origin": "http://evil.example"}).status_code == 200
 

@@ -47,9 +47,9 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
 def routes(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
     """Kind and path of each, as the app itself puts them together."""
     environ = os.environ | {"PITWALL_DATA": str(tmp_path_factory.mktemp("listed"))}
-    done = subprocess.run([sys.executable, "-c", LIST], cwd=ROOT, env=environ, capture_output=True, timeout=120)
-    assert done.returncode == 0, done.stderr.decode()
-    return {(kind, path) for kind, path in json.loads(done.stdout.splitlines()[-1])}
+    process = subprocess.run([sys.executable, "-c", LIST], cwd=ROOT, env=environ, capture_output=True, timeout=120)
+    assert process.returncode == 0, process.stderr.decode()
+    return {(kind, path) for kind, path in json.loads(process.stdout.splitlines()[-1])}
 
 
 def asked_paths(routes: set[tuple[str, str]], kind: str) -> list[str]:

@@ -65,8 +65,8 @@ def client(serve: Serve, access: Access, book: SessionBook, tmp_path: Path) -> I
     tokens = TokenBook(tmp_path / "tokens.json")
     access_check = Middleware(AuthMiddleware, access=access, shares=ShareBook(SECRET, ""), sessions=book, tokens=tokens)
     routes = [Route("/{rest:path}", tell), WebSocketRoute("/ws/live", echo)]
-    app, said = Starlette(routes=routes, middleware=[access_check]), {"user-agent": FIREFOX}
-    with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=said) as client:
+    app, fields = Starlette(routes=routes, middleware=[access_check]), {"user-agent": FIREFOX}
+    with serve(app) as address, httpx.Client(base_url=f"http://{address}", headers=fields) as client:
         yield client
 
 
@@ -84,7 +84,7 @@ def test_sign_in_lasts_a_week_after_last_use(
     for _ in range(3):
         clock.now += UNUSED_FOR - timedelta(seconds=1)
         assert client.get("/").status_code == 200
-    assert [(one.browser, one.last_used_at) for one in book.all()] == [("Firefox on Linux", clock.now)]
+    assert [(element.browser, element.last_used_at) for element in book.all()] == [("Firefox on Linux", clock.now)]
     clock.now += UNUSED_FOR
     assert client.get("/").status_code == 401 and book.all() == []
 
@@ -98,26 +98,26 @@ def test_signed_in_browser_stays_one_session(client: httpx.Client, access: Acces
 
 def test_what_is_kept_signs_nobody_in(client: httpx.Client, access: Access, tmp_path: Path, clock: Clock) -> None:
     sign_in(client, access)
-    token, kept = client.cookies[access.cookie_name], tmp_path / "sessions.json"
-    [session] = SessionBook(kept, clock).all()
-    assert token not in kept.read_text() and stat.S_IMODE(kept.stat().st_mode) == 0o600
+    token, kept_tmp_path = client.cookies[access.cookie_name], tmp_path / "sessions.json"
+    [session] = SessionBook(kept_tmp_path, clock).all()
+    assert token not in kept_tmp_path.read_text() and stat.S_IMODE(kept_tmp_path.stat().st_mode) == 0o600
     for value in (session.id, token[:-1], token + "x", "operator", ""):
         answer = client.get("/", headers={"cookie": f'other="x; {access.cookie_name}={value}'})
         assert answer.status_code == 401, value
 
 
 def test_torn_session_file_ends_all_sign_ins(tmp_path: Path, clock: Clock) -> None:
-    kept = tmp_path / "sessions.json"
-    book = SessionBook(kept, clock)
+    kept_tmp_path = tmp_path / "sessions.json"
+    book = SessionBook(kept_tmp_path, clock)
     token = book.make(FIREFOX)
     clock.now += NOTE_USE_EVERY * 2
     assert book.use(token)
-    assert SessionBook(kept, clock).all() == book.all()
-    kept.write_text(kept.read_text()[:-5])
-    assert SessionBook(kept, clock).all() == []
-    kept.unlink()
-    os.mkfifo(kept)
-    assert SessionBook(kept, clock).all() == [], "a pipe is not waited for"
+    assert SessionBook(kept_tmp_path, clock).all() == book.all()
+    kept_tmp_path.write_text(kept_tmp_path.read_text()[:-5])
+    assert SessionBook(kept_tmp_path, clock).all() == []
+    kept_tmp_path.unlink()
+    os.mkfifo(kept_tmp_path)
+    assert SessionBook(kept_tmp_path, clock).all() == [], "a pipe is not waited for"
 
 
 @pytest.mark.parametrize("how", ["this browser", "everywhere", "unused"])
@@ -160,9 +160,9 @@ def test_a_full_disk_brings_no_sign_in_back(book: SessionBook, clock: Clock, mon
 
 
 def test_cookies_differ_by_data_folder_and_tls(tmp_path: Path) -> None:
-    one, other = (access_for(Settings(data_dir=tmp_path), key * 32) for key in (b"a", b"b"))
-    assert one.cookie_name != other.cookie_name
-    assert one.cookie("-share", is_https=True) == f"__Host-{one.cookie_name}-share"
+    access, other_access = (access_for(Settings(data_dir=tmp_path), key * 32) for key in (b"a", b"b"))
+    assert access.cookie_name != other_access.cookie_name
+    assert access.cookie("-share", is_https=True) == f"__Host-{access.cookie_name}-share"
 
 
 def test_browsers_keep_their_own_names() -> None:

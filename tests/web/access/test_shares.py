@@ -42,8 +42,8 @@ Serve = Callable[[Any], AbstractContextManager[str]]
 
 async def tell(request: Request) -> JSONResponse:
     share: Share | None = request.scope[SHARE_KEY]
-    said = [value for name, value in request.headers.items() if name == "x-pitwall-share"]
-    return JSONResponse({"role": request.scope[ROLE_KEY], "share": share and share.id, "headers": said})
+    values = [value for name, value in request.headers.items() if name == "x-pitwall-share"]
+    return JSONResponse({"role": request.scope[ROLE_KEY], "share": share and share.id, "headers": values})
 
 
 async def echo(websocket: WebSocket) -> None:
@@ -177,7 +177,7 @@ def test_study_link_includes_later_runs_and_ends(client: httpx.Client, book: Sha
     book.revoke(share.id)
     book.refresh_study("s1")
     assert book.find_open(share.id) is None and follow(client, book, share).status_code == 410
-    assert [one.run_ids for one in store.shares()] == [()]
+    assert [share.run_ids for share in store.shares()] == [()]
 
 
 def test_a_link_to_nothing_is_not_made(book: ShareBook) -> None:
@@ -206,17 +206,17 @@ def test_a_share_that_ends_puts_its_viewers_out(client: httpx.Client, book: Shar
 
 def test_browser_learns_the_end_reason_once() -> None:
     async def app_sends_after_the_end() -> list[Message]:
-        sent: list[Message] = []
+        messages: list[Message] = []
 
         async def send(message: Message) -> None:
-            sent.append(message)
+            messages.append(message)
 
         ended = asyncio.create_task(asyncio.sleep(0))
         socket = ExpiringSocket(ended, lambda: True, asyncio.Event().wait, send, LINK_EXPIRED)  # type: ignore[arg-type]
         with pytest.raises(OSError, match="ended"):
             await socket.send({"type": "websocket.send", "text": "too late"})
         await socket.receive()
-        return sent
+        return messages
 
     assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": LINK_EXPIRED}]
 
@@ -234,10 +234,10 @@ def test_socket_closes_at_its_end_despite_clock() -> None:
 
 def test_nothing_passes_a_socket_after_its_end() -> None:
     async def passes() -> tuple[Message, list[Message]]:
-        sent: list[Message] = []
+        messages: list[Message] = []
 
         async def send(message: Message) -> None:
-            sent.append(message)
+            messages.append(message)
 
         async def receive() -> Message:
             return {"type": "websocket.receive", "text": "too late"}
@@ -248,7 +248,7 @@ def test_nothing_passes_a_socket_after_its_end() -> None:
         with pytest.raises(OSError, match="ended"):
             await socket.send({"type": "websocket.send", "text": "too late"})
         never.cancel()
-        return got, sent
+        return got, messages
 
     got, sent = asyncio.run(passes())
     assert got == {"type": "websocket.disconnect", "code": 1008, "reason": LINK_EXPIRED}
@@ -257,8 +257,8 @@ def test_nothing_passes_a_socket_after_its_end() -> None:
 
 def test_a_forged_or_foreign_token_opens_nothing(client: httpx.Client, book: ShareBook, store: Store) -> None:
     share = book.make(["a"], "live", WEEK, "operator")
-    other = ShareBook(b"another secret of enough length!!", "")
-    for token in (other.token(share), share.id, book.token(share)[:-1], "", "%00", "a.b"):
+    other_share_book = ShareBook(b"another secret of enough length!!", "")
+    for token in (other_share_book.token(share), share.id, book.token(share)[:-1], "", "%00", "a.b"):
         assert client.get(f"/share/{token}").status_code == 410, token
     assert client.get("/live").status_code == 401
     assert book.token(share) not in str(store.query("FROM raw.shares").to_pylist())

@@ -98,20 +98,20 @@ def client(
 
 def there_and_back(client: httpx.Client, sub: str, begin: str = "/sign-in/begin") -> httpx.Response:
     """As a browser does it; the answer with which it comes back."""
-    there = client.get(begin)
-    assert there.status_code == 302, there.text
-    back = httpx.post(there.headers["location"], data={"sub": sub})
+    response = client.get(begin)
+    assert response.status_code == 302, response.text
+    back = httpx.post(response.headers["location"], data={"sub": sub})
     assert back.status_code in (302, 303), back.text
     url = urlsplit(back.headers["location"])
     return client.get(f"{url.path}?{url.query}")
 
 
 def test_sign_in_returns_to_address_with_role(client: httpx.Client, told: list[AuditEntry]) -> None:
-    wanted = "/compare?run=a&run=b"
-    page = client.get(wanted)
-    assert page.status_code == 401 and f'href="/sign-in/begin?next={quote(wanted, safe="")}"' in page.text
-    back = there_and_back(client, "ann", f"/sign-in/begin?next={quote(wanted, safe='')}")
-    assert (back.status_code, back.headers["location"]) == (303, wanted)
+    text = "/compare?run=a&run=b"
+    page = client.get(text)
+    assert page.status_code == 401 and f'href="/sign-in/begin?next={quote(text, safe="")}"' in page.text
+    back = there_and_back(client, "ann", f"/sign-in/begin?next={quote(text, safe='')}")
+    assert (back.status_code, back.headers["location"]) == (303, text)
     assert client.get("/").json() == {"role": "editor", "name": "ann@example.test"}
     assert [(one.role, one.action) for one in told] == [("ann@example.test (editor)", "sign in")]
 
@@ -137,11 +137,11 @@ def test_unsolicited_callback_gives_no_sign_in(client: httpx.Client, query: str)
 
 
 def test_what_one_browser_began_no_other_ends(client: httpx.Client) -> None:
-    there = client.get("/sign-in/begin")
-    back = urlsplit(httpx.post(there.headers["location"], data={"sub": "ann"}).headers["location"])
-    with httpx.Client(base_url=client.base_url, headers=PAGE) as other:
-        assert other.get(f"{back.path}?{back.query}").status_code == 400
-        assert other.get("/").status_code == 401
+    response = client.get("/sign-in/begin")
+    back = urlsplit(httpx.post(response.headers["location"], data={"sub": "ann"}).headers["location"])
+    with httpx.Client(base_url=client.base_url, headers=PAGE) as other_client:
+        assert other_client.get(f"{back.path}?{back.query}").status_code == 400
+        assert other_client.get("/").status_code == 401
 
 
 def test_silent_provider_is_a_sentence(serve: Serve, access: Access, tmp_path: Path) -> None:
@@ -153,10 +153,10 @@ def test_silent_provider_is_a_sentence(serve: Serve, access: Access, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "said", ["//evil.test/x", "https://evil.test", "/\\evil.test", "\\/evil.test", "evil", "", "/a\nb", "/\tx"]
+    "text", ["//evil.test/x", "https://evil.test", "/\\evil.test", "\\/evil.test", "evil", "", "/a\nb", "/\tx"]
 )
-def test_nobody_is_led_elsewhere(said: str) -> None:
-    assert own_path(said, "") == "/" and own_path("/pit/" + said, "/other") == "/other/"
+def test_nobody_is_led_elsewhere(text: str) -> None:
+    assert own_path(text, "") == "/" and own_path("/pit/" + text, "/other") == "/other/"
 
 
 @pytest.mark.parametrize(("scope", "role"), [(Scope.EDITOR, "editor"), (Scope.VIEWER, "viewer")])

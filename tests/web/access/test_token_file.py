@@ -47,8 +47,8 @@ def test_hashes_are_compared_in_constant_time(book: TokenBook, monkeypatch: pyte
 
 def test_token_file_is_private_and_holds_no_key(book: TokenBook, settings: Settings) -> None:
     text = made(book, Scope.SQL)
-    kept = settings.tokens_path.read_text()
-    assert text not in kept and text not in repr(book.all())
+    kept_text = settings.tokens_path.read_text()
+    assert text not in kept_text and text not in repr(book.all())
     assert stat.S_IMODE(settings.tokens_path.stat().st_mode) == 0o600
     assert book.find(book.all()[0].digest) is None
     assert {settings.tokens_path.name, "tokens.lock"} <= set(settings.data_file_names)
@@ -127,13 +127,13 @@ def test_foreign_file_opens_nothing_and_stays(book: TokenBook, settings: Setting
 
 def test_shell_manages_tokens_of_running_pitwall(book: TokenBook, settings: Settings) -> None:
     """The book of this process stands for the running Pitwall: it learns of each change, and so does its audit."""
-    told: list[AuditEntry] = []
+    audit_entries: list[AuditEntry] = []
 
     def record(entries: Any) -> Future[None]:
-        told.extend(entries)
-        done: Future[None] = Future()
-        done.set_result(None)
-        return done
+        audit_entries.extend(entries)
+        future: Future[None] = Future()
+        future.set_result(None)
+        return future
 
     assert book.all() == []
     environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}
@@ -152,17 +152,17 @@ def test_shell_manages_tokens_of_running_pitwall(book: TokenBook, settings: Sett
     assert shell("make", "agent:write", "--run", "nope").returncode == 1
     asyncio.run(asyncio.to_thread(book.record_audit, record))
     book.record_audit(record)
-    assert [(entry.action, "in a shell" in entry.role) for entry in told] == [
+    assert [(entry.action, "in a shell" in entry.role) for entry in audit_entries] == [
         ("make token", True),
         ("revoke token", True),
     ]
-    assert text not in repr(told) and text not in settings.tokens_path.read_text()
+    assert text not in repr(audit_entries) and text not in settings.tokens_path.read_text()
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "1e300", "-1", "0", "367"])
 def test_a_shell_is_told_of_a_time_that_is_none(settings: Settings, days: str) -> None:
     argv = [str(ROOT / "pitwall"), "token", "make", "sql:read", f"--days={days}"]
-    done = subprocess.run(
+    process = subprocess.run(
         argv, env=os.environ | {"PITWALL_DATA": str(settings.data_dir)}, capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr) == (1, "A token must be valid for more than 0 and at most 366 days.\n")
+    assert (process.returncode, process.stderr) == (1, "A token must be valid for more than 0 and at most 366 days.\n")

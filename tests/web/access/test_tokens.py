@@ -101,11 +101,11 @@ def asked(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.R
 @pytest.mark.parametrize("scope", [scope for scope in Scope if scope not in SIGN_IN_AS])
 def test_token_opens_only_routes_of_its_scope(client: httpx.Client, book: TokenBook, scope: Scope) -> None:
     text = made(book, scope, run="r1" if scope is Scope.AGENT else None)
-    for path, wanted in ROUTES.items():
+    for path, route in ROUTES.items():
         answer = asked(client, path, text)
-        assert answer.status_code == (200 if wanted is scope else 403), (path, answer.text)
-        if wanted is not scope:
-            assert scope in answer.json()["error"] and wanted in answer.json()["error"]
+        assert answer.status_code == (200 if route is scope else 403), (path, answer.text)
+        if route is not scope:
+            assert scope in answer.json()["error"] and route in answer.json()["error"]
     for path in ("/", "/run", "/apix", "/_stcore/stream"):
         assert asked(client, path, text).status_code == 401, path
     for path in ("/api/", "/api/sqlx", "/api/new"):
@@ -114,9 +114,9 @@ def test_token_opens_only_routes_of_its_scope(client: httpx.Client, book: TokenB
 
 def test_every_route_below_api_has_a_scope() -> None:
     """The routes as app.py puts them together, read from its text: it cannot be imported here."""
-    named = {word for path in sorted((ROOT / "web/server/api").glob("*_api.py")) for word in _paths(path)}
-    assert named and all(
-        refusal_of_program(path, None, True) != refusal_of_program("/api/new", None, True) for path in named
+    words = {word for path in sorted((ROOT / "web/server/api").glob("*_api.py")) for word in _paths(path)}
+    assert words and all(
+        refusal_of_program(path, None, True) != refusal_of_program("/api/new", None, True) for path in words
     )
 
 

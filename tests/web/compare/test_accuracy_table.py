@@ -60,9 +60,9 @@ def test_points_are_the_same_everywhere(data: ReportData) -> None:
 def test_another_metric_is_not_paired(store: Store, report: Report, stored_runs: list[Run]) -> None:
     """The items are those of one metric; the count of right answers tells that an accuracy is of another."""
     names = {"load_id": f"eval-{stored_runs[3].id}", "ts": T0, "task": "mmlu_pro", "filter": "none"}
-    other = Accuracy(stored_runs[3].id, **names, metric="acc_norm", correct=2400, n=3000, value=0.8)
+    other_accuracy = Accuracy(stored_runs[3].id, **names, metric="acc_norm", correct=2400, n=3000, value=0.8)
     base = Accuracy(stored_runs[0].id, f"eval-{stored_runs[0].id}", T0, "mmlu_pro", "none", "acc_norm", 2400, 3000, 0.8)
-    store.write(Batch((other, base))).result()
+    store.write(Batch((other_accuracy, base))).result()
     rows = {row.title: row for row in report(stored_runs).accuracies}
     (comparison,) = rows["mmlu_pro, acc_norm"].comparisons.values()
     assert comparison.difference is None and comparison.reason and not comparison.is_ranked

@@ -70,11 +70,11 @@ def page(**params: object) -> AppTest:
 
 
 def said(at: AppTest) -> str:
-    return " ".join(str(one.proto.body) for one in at.get("html"))
+    return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
 def captions(at: AppTest) -> str:
-    return " ".join(str(one.value).replace("\\", "") for one in at.caption)
+    return " ".join(str(caption.value).replace("\\", "") for caption in at.caption)
 
 
 def test_strips_of_a_page_have_one_scale(store: Store) -> None:
@@ -85,7 +85,7 @@ def test_strips_of_a_page_have_one_scale(store: Store) -> None:
 
 def heads(at: AppTest) -> list[str]:
     """The arms of the head, as they are read."""
-    labels = [str(one.label) for one in at.button if str(one.key).startswith("arm-")]
+    labels = [str(button.label) for button in at.button if str(button.key).startswith("arm-")]
     return [label.replace("*", "").replace("\\", "") for label in labels]
 
 
@@ -127,14 +127,14 @@ def test_address_sets_the_margin(ids: list[str]) -> None:
 
 
 def test_ladder_rungs_stand_below_the_answer(ids: list[str]) -> None:
-    shown = said(page(run=ids))
-    assert all(f'<th scope="row">{rung} at once</th>' in shown for rung in (2, 4, 8))
+    text = said(page(run=ids))
+    assert all(f'<th scope="row">{rung} at once</th>' in text for rung in (2, 4, 8))
 
 
 def test_prompt_kinds_stand_below_the_answer(store: Store) -> None:
-    shown = said(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
+    text = said(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
     assert all(
-        f'<th scope="row">{markup.text(kind)}</th>' in shown for kind in ("Q&A", "Code", "JSON", "Math", "LongCode")
+        f'<th scope="row">{markup.text(kind)}</th>' in text for kind in ("Q&A", "Code", "JSON", "Math", "LongCode")
     )
 
 

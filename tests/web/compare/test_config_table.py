@@ -31,9 +31,9 @@ def table(tmp_path: Path, *configs: Config) -> str:
 
 def test_logs_without_config_are_not_the_same(tmp_path: Path) -> None:
     log = Config(engine="vllm", launcher="import")
-    said = table(tmp_path, log, log)
-    assert SAME not in said
-    assert "Not known: the configuration of run 0 and run 1." in said
+    actual_table = table(tmp_path, log, log)
+    assert SAME not in actual_table
+    assert "Not known: the configuration of run 0 and run 1." in actual_table
 
 
 def test_equal_commands_are_the_same(tmp_path: Path) -> None:
@@ -42,7 +42,9 @@ def test_equal_commands_are_the_same(tmp_path: Path) -> None:
 
 
 def test_differences_are_shown_beside_unknowns(tmp_path: Path) -> None:
-    known = Config(engine="vllm", argv=("vllm", "serve", "m"), model="m")
-    said = table(tmp_path, known, known.model_copy(update={"model": "n"}), Config(engine="vllm", launcher="attach"))
-    assert "<table" in said
-    assert "Not known: the configuration of run 2." in said
+    config = Config(engine="vllm", argv=("vllm", "serve", "m"), model="m")
+    actual_table = table(
+        tmp_path, config, config.model_copy(update={"model": "n"}), Config(engine="vllm", launcher="attach")
+    )
+    assert "<table" in actual_table
+    assert "Not known: the configuration of run 2." in actual_table

@@ -62,8 +62,8 @@ def evidence(store: Store, *samples: Sample, run: Run = RUN, no_counters: str | 
     return Evidence(run, run_data.sources(store, ["r1"])["r1"], run_data.crosschecks(store, ["r1"])["r1"], no_counters)
 
 
-def said(found: Evidence) -> tuple[str, str | None]:
-    return standing_text(found), standing_reason(found)
+def said(evidence: Evidence) -> tuple[str, str | None]:
+    return standing_text(evidence), standing_reason(evidence)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,17 @@ def said(found: Evidence) -> tuple[str, str | None]:
 def test_log_and_counters_of_the_same_windows(
     store: Store, rates: tuple[float, ...], disagrees: bool, sentence: str
 ) -> None:
-    found = evidence(store, *counters(60), *lines(*rates))
-    assert (standing_text(found), found.agreement is SourceAgreement.DISAGREE) == (sentence, disagrees)
-    assert ('class="pw-doubt"' in source_line(found)) is disagrees
+    actual_evidence = evidence(store, *counters(60), *lines(*rates))
+    assert (standing_text(actual_evidence), actual_evidence.agreement is SourceAgreement.DISAGREE) == (
+        sentence,
+        disagrees,
+    )
+    assert ('class="pw-doubt"' in source_line(actual_evidence)) is disagrees
 
 
 def test_counter_gaps_are_not_held_against_them(store: Store) -> None:
-    found = evidence(store, *counters(5), *lines(100.0))
-    assert standing_text(found) == "log and counters cannot be compared"
+    actual_evidence = evidence(store, *counters(5), *lines(100.0))
+    assert standing_text(actual_evidence) == "log and counters cannot be compared"
 
 
 @pytest.mark.parametrize(
@@ -96,8 +99,8 @@ def test_counter_gaps_are_not_held_against_them(store: Store) -> None:
     ],
 )
 def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
-    found = evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))
-    assert said(found) == ("counters only", why)
+    actual_evidence = evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))
+    assert said(actual_evidence) == ("counters only", why)
 
 
 def test_counters_and_slots_are_both_named(store: Store) -> None:
@@ -106,9 +109,9 @@ def test_counters_and_slots_are_both_named(store: Store) -> None:
 
 
 def test_a_log_alone_says_why(store: Store) -> None:
-    found = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
-    assert said(found) == ("log only", "/metrics is switched off")
-    assert "Log only: /metrics is switched off." in source_line(found)
+    actual_evidence = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
+    assert said(actual_evidence) == ("log only", "/metrics is switched off")
+    assert "Log only: /metrics is switched off." in source_line(actual_evidence)
 
 
 def test_nothing_at_all(store: Store) -> None:
@@ -116,22 +119,22 @@ def test_nothing_at_all(store: Store) -> None:
 
 
 def test_definitions_come_with_their_formulas(store: Store) -> None:
-    found = evidence(store, *counters(60), *lines(100.0))
-    line = source_line(found)
+    actual_evidence = evidence(store, *counters(60), *lines(100.0))
+    line = source_line(actual_evidence)
     assert line.startswith('<p class="pw-muted">Sources: counters <abbr title="') and ">vllm.log</abbr>" in line
     assert "decode_tps: (Δ generation tokens" in line and "tokens_per_step: unknown: the log has no step" in line
 
 
 def test_few_words_of_it_keep_the_reason(store: Store) -> None:
-    found = evidence(store, *lines(100.0), no_counters="/metrics <is> off")
-    assert standing_cell(found) == (
+    actual_evidence = evidence(store, *lines(100.0), no_counters="/metrics <is> off")
+    assert standing_cell(actual_evidence) == (
         '<span class="pw-muted"><abbr title="/metrics &lt;is&gt; off">log only</abbr></span>'
     )
 
 
 def test_imported_run_has_no_endpoint_to_blame(store: Store) -> None:
-    found = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
-    assert said(found) == ("log only", None)
+    actual_evidence = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
+    assert said(actual_evidence) == ("log only", None)
 
 
 def test_unwatched_counts_are_mentioned(store: Store) -> None:
@@ -147,13 +150,13 @@ def test_unwatched_counts_are_mentioned(store: Store) -> None:
 
 def test_restart_losses_are_shown_on_both_pages(store: Store) -> None:
     """Nobody can tell how far the counters had come, so there is no sum either."""
-    before, after = counters(5), [replace(one, process_start_s=900.0) for one in counters(7)[5:]]
+    before, after = counters(5), [replace(counter, process_start_s=900.0) for counter in counters(7)[5:]]
     evidence(store, *(replace(one, process_start_s=100.0) for one in before), *after)
     [found] = evidence_of(store, [RUN])
-    said = (
+    text = (
         "In no interval: the counts of 1 interval. The server was, or may have been, restarted between these readings"
     )
-    assert said in source_line(found) and "The counters were not read" not in source_line(found)
+    assert text in source_line(found) and "The counters were not read" not in source_line(found)
     assert silence_cell(found).startswith('<abbr title="The server was') and "of 1 interval<" in silence_cell(found)
     [report] = report_on(store, [RUN])
     assert "the counts of 1 interval" in evidence_table([report], [found], {})
@@ -161,7 +164,7 @@ def test_restart_losses_are_shown_on_both_pages(store: Store) -> None:
 
 def test_lost_intervals_beside_silent_tokens(store: Store) -> None:
     silent = counters(3, 108, 109)
-    restarted = [replace(one, process_start_s=float(n)) for n, one in enumerate(counters(116)[110:])]
+    restarted = [replace(counter, process_start_s=float(n)) for n, counter in enumerate(counters(116)[110:])]
     evidence(store, *silent, *restarted, run=RUN.model_copy(update={"kind": "launched"}))
     [found] = evidence_of(store, [RUN])
     assert found.silence and silence_text(found.silence).startswith("10,600 tokens, over 1:46; ")

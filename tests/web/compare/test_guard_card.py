@@ -34,7 +34,7 @@ NAMES = {run_id: run_id for run_id in COLORS}
 
 
 def test_shared_settings_are_one_row() -> None:
-    (row,) = [one for one in findings(compare_arms(ARMS), NAMES) if one.code is RowCode.SETTINGS]
+    (row,) = [finding for finding in findings(compare_arms(ARMS), NAMES) if finding.code is RowCode.SETTINGS]
     assert row.standing is RowStatus.COMPARED
     assert row.details == (
         FindingDetail("chunks: 1 → 2", ("b",)),
@@ -52,17 +52,17 @@ def test_shared_settings_are_one_row() -> None:
     ],
 )
 def test_paths_are_shortened_where_their_ends_differ(first: str | None, second: str, text: str) -> None:
-    stated = {"speculative.model": first} if first else {}
-    arms = [set_to("a", **stated), set_to("b", **{"speculative.model": second})]
-    (row,) = [one for one in findings(compare_arms(arms), NAMES) if one.code is RowCode.SETTINGS]
+    fields = {"speculative.model": first} if first else {}
+    arms = [set_to("a", **fields), set_to("b", **{"speculative.model": second})]
+    (row,) = [finding for finding in findings(compare_arms(arms), NAMES) if finding.code is RowCode.SETTINGS]
     assert row.details[0].text == f"speculative.model: {text}"
 
 
 def test_card_marks_values_with_arm_colours() -> None:
     card = guard_card(compare_arms(ARMS), NAMES, COLORS)
     assert card.count("<b>Other settings</b>") == 1
-    (each,) = re.findall(r"Other settings</b><ul>(.*?)</ul>", card)
-    assert [item.count("pw-swatch") for item in each.split("</li>")] == [1, 3, 2, 0]
+    (match,) = re.findall(r"Other settings</b><ul>(.*?)</ul>", card)
+    assert [item.count("pw-swatch") for item in match.split("</li>")] == [1, 3, 2, 0]
 
 
 def test_single_arm_needs_no_marks_or_nested_list() -> None:

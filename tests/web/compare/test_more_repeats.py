@@ -25,8 +25,8 @@ def arm(name: str, *startups_s: float) -> Arm:
 def test_settled_arms_are_not_started_again() -> None:
     arms = (arm("A", 10.0, 10.1, 9.9), arm("clear", 20.0, 20.1, 19.9), arm("open", 10.0, 12.0, 11.0), arm("once", 11.0))
     report = ComparisonReport(arms, OBJECTIVE, (OBJECTIVE,), tuple(compare_arms(arms, OBJECTIVE)))
-    wanted = repeats_to_settle(report)
-    assert set(wanted) == {"open-0", "once-0"} and wanted["once-0"] == (2, 2)
+    repeats = repeats_to_settle(report)
+    assert set(repeats) == {"open-0", "once-0"} and repeats["once-0"] == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_range_settles_every_answer() -> None:
 
 @pytest.mark.parametrize(("is_member", "told"), [(True, "acme-secret #1"), (False, "2 runs")])
 def test_guest_reads_no_names_of_unshared_runs(is_member: bool, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(repeats_panel.st, "caption", said.append)
+    texts: list[str] = []
+    monkeypatch.setattr(repeats_panel.st, "caption", texts.append)
     monkeypatch.setattr(repeats_panel, "is_member", lambda: is_member)
     lent = arm("acme-secret", 10.0, 11.0).runs
     repeats_panel.show_earlier(ComparisonReport((), OBJECTIVE, (OBJECTIVE,), (), earlier=lent))
-    assert told in said[0].replace("\\", "") and ("secret" in said[0]) == is_member
+    assert told in texts[0].replace("\\", "") and ("secret" in texts[0]) == is_member

@@ -83,8 +83,8 @@ def test_difference_of_uncertain_size_is_no_unknown(ratio: float, sentence: str)
 
 
 def test_arms_refused_for_the_same_reason_share_a_card() -> None:
-    others = [arm(run(name, load(streams(4)), served=MODEL)) for name in ("x", "y")]
-    separate = [replace(other, key=other.id) for other in others]
+    arms = [arm(run(name, load(streams(4)), served=MODEL)) for name in ("x", "y")]
+    separate = [replace(other, key=other.id) for other in arms]
     answers = compare_arms([SLOW, *separate])
     names = {run_facts.run_id: run_facts.name for one_arm in (SLOW, *separate) for run_facts in one_arm.runs}
     colors = {name: index for index, name in enumerate((SLOW.id, "x", "y"))}

@@ -66,10 +66,13 @@ def test_spread_of_starts_is_noted_by_its_parts() -> None:
 
 
 def test_workloads_of_one_name_are_told_apart() -> None:
-    three, other = FIVE._replace(params_json='{"rounds": 3, "seed": 1}'), FIVE._replace(prompts="h2")
+    three, other_replace = FIVE._replace(params_json='{"rounds": 3, "seed": 1}'), FIVE._replace(prompts="h2")
     titles = workload_titles([FIVE, three, LADDER])
     assert list(titles.values()) == ["five (rounds 2, seed not set)", "five (rounds 3, seed 1)", "ladder"]
-    assert list(workload_titles([FIVE, other]).values()) == [FIVE.id, other.id] and FIVE.id != other.id
+    assert (
+        list(workload_titles([FIVE, other_replace]).values()) == [FIVE.id, other_replace.id]
+        and FIVE.id != other_replace.id
+    )
 
 
 def test_forced_acceptance_is_noted_by_arm() -> None:

@@ -31,7 +31,7 @@ def page() -> None:
 def test_a_percentile_is_told_by_its_bounds() -> None:
     app = AppTest.from_function(page).run(timeout=30)
     assert not app.exception
-    (table,) = (one.proto.body for one in app.get("html"))
+    (table,) = (element.proto.body for element in app.get("html"))
     assert "Time to first token" in table and ">18.0<" in table, "the mean is exact"
     assert "10.0 – 20.0" in table and "above 40.0" in table
 

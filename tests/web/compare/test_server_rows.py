@@ -10,7 +10,7 @@ from web.theme import DASH
 
 
 def arm(*run_ids: str) -> Any:
-    return SimpleNamespace(runs=[SimpleNamespace(run_id=one) for one in run_ids])
+    return SimpleNamespace(runs=[SimpleNamespace(run_id=run_id) for run_id in run_ids])
 
 
 def row(
@@ -21,19 +21,19 @@ def row(
 
 
 def test_two_definitions_are_two_rows() -> None:
-    told = {"a": [row("vllm.histogram", "itl_ms", 10, 20.0)], "b": [row("sglang.histogram", "itl_ms", 10, 5.0)]}
-    rows = latency_rows([arm("a"), arm("b")], told)
-    means = [one for one in rows if "mean" in one[0]]
-    assert [(one[1:], "vllm" in one[0]) for one in means] == [([DASH, "5.00"], False), (["20.0", DASH], True)]
+    fields = {"a": [row("vllm.histogram", "itl_ms", 10, 20.0)], "b": [row("sglang.histogram", "itl_ms", 10, 5.0)]}
+    rows = latency_rows([arm("a"), arm("b")], fields)
+    means = [row for row in rows if "mean" in row[0]]
+    assert [(mean[1:], "vllm" in mean[0]) for mean in means] == [([DASH, "5.00"], False), (["20.0", DASH], True)]
     assert len(rows) == 8, "a mean and three percentiles each"
 
 
 def test_repeats_have_overall_mean_widest_bounds() -> None:
-    told = {"a": [row("d", "ttft_ms", 30, 10.0, 0.0, 20.0)], "b": [row("d", "ttft_ms", 10, 50.0, 20.0, 40.0)]}
-    mean, p50, *_ = latency_rows([arm("a", "b")], told)
+    fields = {"a": [row("d", "ttft_ms", 30, 10.0, 0.0, 20.0)], "b": [row("d", "ttft_ms", 10, 50.0, 20.0, 40.0)]}
+    mean, p50, *_ = latency_rows([arm("a", "b")], fields)
     assert (mean[1], p50[1]) == ("20.0", "up to 40.0")
-    told["b"] = [row("d", "ttft_ms", 10, None, 20.0, None)]
-    mean, p50, *_ = latency_rows([arm("a", "b")], told)
+    fields["b"] = [row("d", "ttft_ms", 10, None, 20.0, None)]
+    mean, p50, *_ = latency_rows([arm("a", "b")], fields)
     assert (mean[1], p50[1]) == (DASH, DASH)
 
 

@@ -19,14 +19,14 @@ def page(**params: str | list[str]) -> AppTest:
 
 
 def figure(at: AppTest) -> dict[str, Any]:
-    (drawn,) = still_charts(at)
-    found: dict[str, Any] = drawn["figure"]
-    return found
+    (still_chart,) = still_charts(at)
+    fields: dict[str, Any] = still_chart["figure"]
+    return fields
 
 
 def said(at: AppTest) -> str:
-    html = " ".join(str(one.proto.body) for one in at.get("html"))
-    return (" ".join(str(one.value) for one in (*at.caption, *at.info)) + html).replace("\\", "")
+    html = " ".join(str(element.proto.body) for element in at.get("html"))
+    return (" ".join(str(element.value) for element in (*at.caption, *at.info)) + html).replace("\\", "")
 
 
 def points(at: AppTest) -> dict[str, int]:

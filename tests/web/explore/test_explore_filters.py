@@ -29,9 +29,9 @@ def test_filter_fold_counts_and_opens_when_in_use() -> None:
 
 
 def in_use(at: AppTest) -> tuple[str, bool]:
-    fold = next(one for one in at.expander if one.label == "Which runs")
+    fold = next(expander for expander in at.expander if expander.label == "Which runs")
     return next(
-        (one.value for one in at.caption if re.fullmatch(r"\d+ filters? in use", one.value)), ""
+        (caption.value for caption in at.caption if re.fullmatch(r"\d+ filters? in use", caption.value)), ""
     ), fold.proto.expanded
 
 

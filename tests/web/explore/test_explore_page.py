@@ -60,7 +60,7 @@ def test_field_line_is_the_mean_of_starts() -> None:
 def test_codes_use_the_words_of_other_pages() -> None:
     assert set(points(page(color="method"))) == {"ngram", "no speculation is configured"}
     assert set(points(page(color="engine"))) == {"vLLM"} and set(points(page(color="workload"))) == {OF_ALL}
-    titles = [one["text"] for one in figure(page(x="kv_tokens", facet="method"))["layout"]["annotations"]]
+    titles = [annotation["text"] for annotation in figure(page(x="kv_tokens", facet="method"))["layout"]["annotations"]]
     assert titles[:2] == ["ngram", "no speculation is configured"]
 
 
@@ -71,13 +71,13 @@ def test_a_distribution_shows_every_run() -> None:
 
 def test_chart_per_value_with_omissions_named(monkeypatch: pytest.MonkeyPatch) -> None:
     at = page(x="kv_tokens", facet="quantization", color="k")
-    titles = [one["text"] for one in figure(at)["layout"]["annotations"]]
+    titles = [annotation["text"] for annotation in figure(at)["layout"]["annotations"]]
     assert titles[:3] == ["&lt;i>q&lt;/i>", "fp8", "not stated"] and at.query_params["facet"] in (
         "quantization",
         ["quantization"],
     )
     assert "19 of 20 runs are drawn" in said(at) and "Left out" not in said(at)
-    with_sql = next(one.value for one in at.code)
+    with_sql = next(code.value for code in at.code)
     assert "AS facet" in with_sql and "AS facet" not in next(one.value for one in page().code)
     monkeypatch.setattr("web.explore.facets.MOST_FACETS", 2)
     monkeypatch.setattr("web.explore.view.MOST_FACETS", 2)
@@ -97,5 +97,5 @@ def test_hostile_names_are_texts() -> None:
 def test_a_guest_sees_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     at = page()
-    assert [one.value for one in at.info] == ["A shared link shows only its own runs."] and not still_charts(at)
+    assert [info.value for info in at.info] == ["A shared link shows only its own runs."] and not still_charts(at)
     assert HOSTILE not in said(at)

@@ -41,12 +41,12 @@ def views_of(metrics: Mapping[str, Metric]) -> list[View]:
 @pytest.mark.wide
 def test_page_queries_ids_of_the_shown_query(store: Store) -> None:
     metrics = {**METRICS, **result_metrics(store, None)}
-    wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
-    ids = matching_ids(store, wanted)
+    run_filter = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
+    ids = matching_ids(store, run_filter)
     assert ids and len(ids) == 6
     for view in views_of(metrics):
-        of_ids = read_view(store, explore_sql(wanted, view, metrics, by_ids=True), ids)
-        assert of_ids == read_view(store, explore_sql(wanted, view, metrics)), view
+        of_ids = read_view(store, explore_sql(run_filter, view, metrics, by_ids=True), ids)
+        assert of_ids == read_view(store, explore_sql(run_filter, view, metrics)), view
 
 
 def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
@@ -60,12 +60,12 @@ def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
 def test_view_sql_gives_its_points_on_sql_page(folder: tuple[Store, Settings]) -> None:
     store, settings = folder
     metrics = {**METRICS, **result_metrics(store, None)}
-    wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
-    questions = [explore_sql(wanted, view, metrics) for view in views_of(metrics)]
+    run_filter = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
+    questions = [explore_sql(run_filter, view, metrics) for view in views_of(metrics)]
     sandbox = Sandbox(settings, run_bounded)
     for sql in (*questions[:: len(questions) // 3], *several_in_one(questions, 12)):
         assert sandbox.ask(sql).table.to_pylist() == store.query(sql).to_pylist()
-    rows = store.query(explore_sql(wanted, View("stream", "k", "quantization"), metrics)).to_pylist()
+    rows = store.query(explore_sql(run_filter, View("stream", "k", "quantization"), metrics)).to_pylist()
     assert {row["x"] for row in rows} == {2} and len(rows) == 6 and None not in {row["y"] for row in rows}
 
 
@@ -76,7 +76,7 @@ def test_metric_list_follows_runs_keeps_choice(store: Store) -> None:
     every = result_metrics(store, None)
     assert result_metrics(store, without, ["stream", TTFT, "results.no.such"]) == {TTFT: every[TTFT]}
     axis = page(state="failed", y=TTFT).selectbox(key="explore-y")
-    assert axis.value == TTFT and [one for one in axis.options if one.startswith(("ttft", "output_tps"))] == [
+    assert axis.value == TTFT and [option for option in axis.options if option.startswith(("ttft", "output_tps"))] == [
         every[TTFT].title
     ]
 
@@ -97,5 +97,5 @@ def test_a_number_that_is_not_finite_is_not_known(store: Store, monkeypatch: pyt
     odd = [{**row, "y": math.nan if place == 0 else math.inf} for place, row in enumerate(rows[:2])]
     table = pa.Table.from_pylist([*odd, *rows[2:]])
     monkeypatch.setattr(type(store), "query", lambda *_: table)
-    told = read_view(store, "SELECT")
-    assert [row["y"] is None for row in told] == [True, True, False, False, False, False]
+    view = read_view(store, "SELECT")
+    assert [row["y"] is None for row in view] == [True, True, False, False, False, False]

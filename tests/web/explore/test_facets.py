@@ -26,8 +26,8 @@ def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> ChartMa
 
 
 def drawn(marks: list[ChartMark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
-    chosen = ExploreSelection(kind, View("stream", "k", "model", "model"), False, TITLES)
-    return (heat_figure if kind == HEAT else explore_figure)(marks, chosen).to_dict()  # type: ignore[no-any-return]
+    explore_selection = ExploreSelection(kind, View("stream", "k", "model", "model"), False, TITLES)
+    return (heat_figure if kind == HEAT else explore_figure)(marks, explore_selection).to_dict()  # type: ignore[no-any-return]
 
 
 def test_charts_in_value_order_keep_most_points() -> None:
@@ -43,8 +43,8 @@ def test_charts_in_value_order_keep_most_points() -> None:
 @pytest.mark.parametrize("kind", [SCATTER, LINE, DISTRIBUTION])
 def test_trace_is_in_its_facet_and_named_once(kind: str) -> None:
     figure = drawn([mark("a", "red"), mark("b", "red", x=2), mark("b", "blue"), mark("c", "blue")], kind)
-    found = {(one["name"], one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in figure["data"]}
-    assert found == {("red", "a", "x", "y"), ("red", "b", "x2", "y2"), ("blue", "b", "x2", "y2"),
+    rows = {(one["name"], one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in figure["data"]}
+    assert rows == {("red", "a", "x", "y"), ("red", "b", "x2", "y2"), ("blue", "b", "x2", "y2"),
                      ("blue", "c", "x3", "y3")}  # fmt: skip
     for name in ("red", "blue"):
         mine = [one for one in figure["data"] if one["name"] == name]
@@ -58,11 +58,13 @@ def test_charts_share_axes_and_stand_apart() -> None:
         assert (layout[f"xaxis{number}"]["matches"], layout[f"yaxis{number}"]["matches"]) == ("x", "y")
     assert "matches" not in layout["xaxis"] and layout["xaxis3"]["domain"][0] > layout["xaxis2"]["domain"][1]
     assert layout["yaxis4"]["domain"][1] < layout["yaxis"]["domain"][0], "the second row is below the first"
-    told = [layout[f"xaxis{number}"]["showticklabels"] for number in ("", 2, 3, 4, 5)]
-    assert told == [False, False, True, True, True], "a number stands below the lowest chart of each column"
+    showticklabels = [layout[f"xaxis{number}"]["showticklabels"] for number in ("", 2, 3, 4, 5)]
+    assert showticklabels == [False, False, True, True, True], "a number stands below the lowest chart of each column"
     assert [layout[f"yaxis{number}"]["showticklabels"] for number in ("", 2, 3, 4)] == [True, False, False, True]
-    titles = [one["text"] for one in layout["annotations"]]
-    assert {one["xanchor"] for one in layout["annotations"][:5]} == {"center"}, "else Plotly moves it by its place"
+    titles = [annotation["text"] for annotation in layout["annotations"]]
+    assert {annotation["xanchor"] for annotation in layout["annotations"][:5]} == {"center"}, (
+        "else Plotly moves it by its place"
+    )
     assert titles == [*"01234", "Draft length k", "Stream, tok/s"]
 
 
@@ -72,8 +74,8 @@ def test_distribution_charts_share_box_order() -> None:
 
 
 def test_a_single_distribution_is_in_order_too() -> None:
-    chosen = ExploreSelection(DISTRIBUTION, View("stream", "k", "model", ""), False, TITLES)
-    layout = explore_figure([mark("", x=4), mark("", x=0), mark("", x=6)], chosen).to_dict()["layout"]
+    explore_selection = ExploreSelection(DISTRIBUTION, View("stream", "k", "model", ""), False, TITLES)
+    layout = explore_figure([mark("", x=4), mark("", x=0), mark("", x=6)], explore_selection).to_dict()["layout"]
     assert (layout["xaxis"]["categoryorder"], layout["xaxis"]["categoryarray"]) == ("array", [0, 4, 6])
 
 
@@ -109,8 +111,8 @@ def test_small_map_texts_are_cut_and_fit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_name_is_a_text_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = "<b>bold</b>", "z" * 100
-    told = drawn([mark(first), mark(second)])["layout"]["annotations"]
-    assert told[0]["text"] == "&lt;b>bold&lt;/b>" and len(told[1]["text"]) == facets.LONGEST_TITLE
+    annotations = drawn([mark(first), mark(second)])["layout"]["annotations"]
+    assert annotations[0]["text"] == "&lt;b>bold&lt;/b>" and len(annotations[1]["text"]) == facets.LONGEST_TITLE
     monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
     layout = drawn([mark(str(number)) for number in range(MOST_FACETS)])["layout"]
     assert layout["xaxis3"]["domain"] == layout["xaxis"]["domain"], "two beside each other on a phone"
@@ -134,7 +136,7 @@ def test_means_are_of_the_runs_of_one_chart() -> None:
         ChartPoint(f"r{n}", "n", 1, y, "", facet) for n, (y, facet) in enumerate([(1.0, "a"), (4.0, "a"), (9.0, "b")])
     ]
     marks = mean_marks(points, lambda one: one.x, lambda one: one.name, {}, False)
-    assert [(one.facet, one.y, one.run_ids) for one in marks] == [("a", 2.0, ("r0", "r1")), ("b", 9.0, ("r2",))]
+    assert [(mark.facet, mark.y, mark.run_ids) for mark in marks] == [("a", 2.0, ("r0", "r1")), ("b", 9.0, ("r2",))]
 
 
 @pytest.mark.parametrize(("values", "step"), [((0, 2, 4), 1), ((1, 512), None), ((0.5, 2.0), None), (("a", "b"), None)])

@@ -38,7 +38,7 @@ def test_small_heat_map_cells_name_their_field(monkeypatch: pytest.MonkeyPatch) 
     assert {one["z"][0][3] is not None for one in maps[1:]} == {True} and maps[0]["z"][0] == [None, 90.0, None, None]
     assert f"3 in the cell Draft length k 4, Workload {OF_ALL}, Quantization fp8" in said(at)
     assert {name.split(" k=")[0].split("#", 1)[1] for name in at.dataframe[0].value["name"]} == {"fp8"}
-    assert "AS facet" in next(one.value for one in at.code) and "19 of 20 runs are drawn" in said(at)
+    assert "AS facet" in next(code.value for code in at.code) and "19 of 20 runs are drawn" in said(at)
     assert not page(draw="heat", x="k", color="workload", cell=cell).dataframe, "no such cell without small maps"
     monkeypatch.setattr("web.explore.facets.MOST_FACETS", 2)
     monkeypatch.setattr("web.explore.view.MOST_FACETS", 2)

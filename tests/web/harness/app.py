@@ -80,7 +80,7 @@ class Scripted:
         part: LivePart = {"cursor": str(times[-1] if times else after)}
         if times:
             part["series"] = {name: self.points(name, times) for name in self.series}
-            part["now"] = {name: Tile(v=one["v"][-1], why=None) for name, one in part["series"].items()}
+            part["now"] = {name: Tile(v=series["v"][-1], why=None) for name, series in part["series"].items()}
             part["log"] = [self.line(t) for t in times[-200:]]
             accepted = [0.81 - 0.12 * place + 0.02 * math.sin(times[-1] / 3) for place in range(4)]
             if self.drafts and self.state != "starting":
@@ -144,8 +144,8 @@ class HarnessReader:
         self.runs = {run.run_id: run for run in runs}
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
-        known = [self.runs[run_id] for run_id in run_ids if run_id in self.runs]
-        return {run.run_id: {**run.part(0), "meta": run.meta(), "marks": run.marks()} for run in known}
+        runs = [self.runs[run_id] for run_id in run_ids if run_id in self.runs]
+        return {run.run_id: {**run.part(0), "meta": run.meta(), "marks": run.marks()} for run in runs}
 
     def since(self, cursors: Mapping[str, str]) -> dict[str, LivePart]:
         return {run_id: self.runs[run_id].part(float(cursor)) for run_id, cursor in cursors.items()}

@@ -114,8 +114,8 @@ def test_watched_server_is_not_watched_twice(
     at.text_input(key="attach-name").set_value("another")
     at.button[0].click().run()
     supervisor.close()
-    told = f"The server at {url.replace('127.0.0.1', 'localhost')} is already watched as the run 'mine'."
-    assert [info.value for info in at.info] == [markdown_text(told)]
+    text = f"The server at {url.replace('127.0.0.1', 'localhost')} is already watched as the run 'mine'."
+    assert [info.value for info in at.info] == [markdown_text(text)]
     assert supervisor.live_runs() == [run] and len(opened) == 1, "no run is opened without a word"
     assert linked == [{"run": run.id}]
 
@@ -140,7 +140,7 @@ def test_passed_runtime_limit_is_shown(
     words = f"The output of `podman ps --quiet --no-trunc` is unknown: {limit}."
     for seeks in ("attach_form import found_servers as seek", "source_picker import _server_actions as seek"):
         at = AppTest.from_string(f"from web.launch.{seeks}\nseek()", default_timeout=60).run()
-        assert [one.value for one in at.warning] == [markdown_text(words)] and not at.exception
+        assert [warning.value for warning in at.warning] == [markdown_text(words)] and not at.exception
     at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()
     at.text_input[0].set_value(server[1])
     at.button[0].click().run()

@@ -34,9 +34,9 @@ def test_a_field_names_the_flag_of_the_engine(engine: str, path: str, flag: str 
 
 
 def test_form_has_every_config_field() -> None:
-    shown = {field.path.split(".")[0] for field in ALL}
+    words = {field.path.split(".")[0] for field in ALL}
     behind = {"engine", "engine_version", "executable", "argv", "sampling"}
-    assert shown == set(Config.model_fields) - behind
+    assert words == set(Config.model_fields) - behind
 
 
 @pytest.mark.parametrize("engine", [engine.name for engine in ENGINES])
@@ -55,8 +55,8 @@ def test_unknown_engine_shows_only_stated_fields() -> None:
 def test_a_value_set_is_the_value_read(field: ConfigField) -> None:
     values = {"integer": 3, "number": 0.5, "switch": False, "lines": "a\nb", "choice": "podman"}
     value = values.get(field.kind, "x")
-    given = {"A": "1"} if field.kind == "variables" else value
-    config = with_value(Config(engine="vllm"), field, given)
+    fields = {"A": "1"} if field.kind == "variables" else value
+    config = with_value(Config(engine="vllm"), field, fields)
     assert value_of(config, field) == ("A=1" if field.kind == "variables" else value)
 
 

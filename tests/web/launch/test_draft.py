@@ -9,11 +9,11 @@ from web.launch.draft import LaunchDraft
 
 def test_removed_secret_is_not_given_to_server() -> None:
     secrets = {"HF_TOKEN": "hf_1", "--api-key": "sk_1"}
-    stated = Config(argv=("vllm", "serve", "o/m", "--api-key", "<secret>"), env={"HF_TOKEN": "$HF_TOKEN"})
-    assert LaunchDraft(stated, secrets=secrets).secrets_in_use == secrets
-    other = Config(argv=("vllm", "serve", "o/m"), env={"MY_HF_TOKEN_2": "<secret>"})
-    assert LaunchDraft(other, secrets=secrets).secrets_in_use == {}
-    assert LaunchDraft(other, secrets=secrets).missing_secrets == ["MY_HF_TOKEN_2"]
+    config = Config(argv=("vllm", "serve", "o/m", "--api-key", "<secret>"), env={"HF_TOKEN": "$HF_TOKEN"})
+    assert LaunchDraft(config, secrets=secrets).secrets_in_use == secrets
+    other_config = Config(argv=("vllm", "serve", "o/m"), env={"MY_HF_TOKEN_2": "<secret>"})
+    assert LaunchDraft(other_config, secrets=secrets).secrets_in_use == {}
+    assert LaunchDraft(other_config, secrets=secrets).missing_secrets == ["MY_HF_TOKEN_2"]
 
 
 def test_relaunch_keeps_load_and_parameters() -> None:
@@ -28,8 +28,8 @@ def test_relaunch_keeps_load_and_parameters() -> None:
 
 
 def test_command_line_completes_server_facts() -> None:
-    told = Config(engine="vllm", engine_version="0.32.0", launcher="attach", model="tiny", port=8000)
+    config = Config(engine="vllm", engine_version="0.32.0", launcher="attach", model="tiny", port=8000)
     command = Config(engine="vllm", launcher="attach", model="/m/tiny", kv_cache_dtype="fp8", argv=("vllm", "serve"))
-    both = with_command(told, command)
+    both = with_command(config, command)
     assert (both.model, both.engine_version, both.port, both.kv_cache_dtype) == ("/m/tiny", "0.32.0", 8000, "fp8")
-    assert with_command(told, command.model_copy(update={"engine": "sglang"})) == told
+    assert with_command(config, command.model_copy(update={"engine": "sglang"})) == config

@@ -18,10 +18,10 @@ show_exact_command()
 
 
 @pytest.mark.parametrize(
-    ("word", "shown"),
+    ("word", "text"),
     [("models/*.gguf", "models/one.gguf"), ("'models/*.gguf'", "'models/*.gguf'"), ("none/*.gguf", "none/*.gguf")],
 )
-def test_the_preview_names_the_files(word: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_preview_names_the_files(word: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models/one.gguf").touch()
     monkeypatch.chdir(tmp_path)
@@ -29,4 +29,4 @@ def test_the_preview_names_the_files(word: str, shown: str, tmp_path: Path, monk
     at.session_state["draft"] = LaunchDraft(explain(f"llama-server -m {word}").config)
     at.run()
     assert not at.exception, at.exception
-    assert [code.value for code in at.code] == [f"llama-server \\\n  -m {shown}"]
+    assert [code.value for code in at.code] == [f"llama-server \\\n  -m {text}"]

@@ -29,9 +29,9 @@ def form() -> None:
 
 @pytest.fixture
 def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SavedLoads:
-    kept = SavedLoads(tmp_path)
-    monkeypatch.setattr(load_form, "load_library", lambda: kept)
-    return kept
+    saved_loads = SavedLoads(tmp_path)
+    monkeypatch.setattr(load_form, "load_library", lambda: saved_loads)
+    return saved_loads
 
 
 def told(app: AppTest) -> str:
@@ -40,7 +40,7 @@ def told(app: AppTest) -> str:
 
 
 def words(*specs: WorkloadSpec) -> str:
-    return " then ".join(f"{one.name} {one.prompt_set_hash}" for one in specs)
+    return " then ".join(f"{spec.name} {spec.prompt_set_hash}" for spec in specs)
 
 
 def test_loads_follow_in_chosen_order(loads: SavedLoads) -> None:

@@ -43,17 +43,17 @@ class Counted:
         return self._store.query(sql, params)
 
 
-def counters(second: int, made: float) -> CounterSample:
+def counters(second: int, value: float) -> CounterSample:
     return CounterSample(
-        "r1", T0 + timedelta(seconds=second), float(second), "vllm.counter", generation_tokens_total=made,
-        first_tokens_total=0.0, inter_token_count_total=made, prompt_tokens_total=0.0, requests_running=1.0,
+        "r1", T0 + timedelta(seconds=second), float(second), "vllm.counter", generation_tokens_total=value,
+        first_tokens_total=0.0, inter_token_count_total=value, prompt_tokens_total=0.0, requests_running=1.0,
     )  # fmt: skip
 
 
 def measured(store: Store, seconds: int, state: RunState) -> None:
     """A rate that goes up and down."""
-    made = itertools.accumulate(100.0 + 20 * (second % 3) for second in range(seconds))
-    store.write(Batch(tuple(counters(second, total) for second, total in enumerate(made)))).result()
+    accumulate = itertools.accumulate(100.0 + 20 * (second % 3) for second in range(seconds))
+    store.write(Batch(tuple(counters(second, total) for second, total in enumerate(accumulate)))).result()
     store.save_run(
         Run(id="r1", name="A", color=0, config=Config(engine="vllm"), machine_id="m", created_at=T0, state=state)
     )

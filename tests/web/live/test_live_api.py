@@ -60,8 +60,8 @@ def address(
 
     routes = live_routes(hub, lambda: store.runs([RunState.RUNNING]))
     app = Starlette(routes=routes, middleware=[access_check], lifespan=lifespan)
-    with serve(app) as found:
-        yield found
+    with serve(app) as actual_serve:
+        yield actual_serve
 
 
 def brought(book: TokenBook, scope: Scope, run: str | None = None) -> dict[str, str]:
@@ -97,9 +97,9 @@ def test_foreign_cursor_gets_a_snapshot(address: str, book: TokenBook, cursor: s
     headers = brought(book, Scope.LIVE)
     with connect(f"ws://{address}/api/live?run=r1&run=r2", additional_headers=headers) as socket:
         socket.send(json.dumps({"r1": cursor, "r2": "{}"}))
-        _, snapshot, gone = (json.loads(socket.recv(timeout=60)) for _ in range(3))
+        _, snapshot, document = (json.loads(socket.recv(timeout=60)) for _ in range(3))
     assert (snapshot["type"], snapshot["run"]) == ("snapshot", "r1")
-    assert (gone["type"], gone["run"]) == ("gone", "r2")
+    assert (document["type"], document["run"]) == ("gone", "r2")
 
 
 def test_nested_brackets_message_is_refused(address: str, book: TokenBook) -> None:
@@ -119,5 +119,5 @@ def test_claims_of_a_client_cost_others_nothing(address: str, book: TokenBook, s
         second.send("{}")
         assert [json.loads(second.recv(timeout=60))["type"] for _ in range(2)] == ["hello", "snapshot"]
         store.write(Batch((GpuSample("r1", NOW, 1.0, "m", 0, power_w=101.0),))).result()
-        said = (str(second.recv(timeout=60)) for _ in range(12))
-        assert any("101.0" in text for text in said), "beats alone"
+        texts = (str(second.recv(timeout=60)) for _ in range(12))
+        assert any("101.0" in text for text in texts), "beats alone"

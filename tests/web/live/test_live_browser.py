@@ -66,8 +66,8 @@ class Harness:
         self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            if found := re.search(r"Open (\S+)", line):
-                self.url = found[1]
+            if match := re.search(r"Open (\S+)", line):
+                self.url = match[1]
                 return
         raise AssertionError("the harness ended before it was up")
 
@@ -141,17 +141,17 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     drag_zoom(page)
     expect(page.get_by_role("button", name="Follow live")).to_be_visible()
     page.wait_for_function(f"() => new Set({RANGES}.map(String)).size === 1")  # the others follow in the next frames
-    chosen = ranges(page)
-    assert len(chosen) >= 3 and chosen[0] != following
+    chosen_ranges = ranges(page)
+    assert len(chosen_ranges) >= 3 and chosen_ranges[0] != following
     page.evaluate(f"window.plotBefore = {DECODE}; window.svgBefore = {DECODE}.querySelector('.main-svg')")
     wait_for_ticks(page)
     page.get_by_role("button", name="Rerun").click()
     expect(page.locator(".lv-lane").nth(1)).to_contain_text("not compared: asked 1 times")
     wait_for_ticks(page)
-    assert ranges(page)[0] == chosen[0]
+    assert ranges(page)[0] == chosen_ranges[0]
     assert page.evaluate(f"plotBefore === {DECODE} && svgBefore === {DECODE}.querySelector('.main-svg')")
     page.get_by_role("button", name="Follow live").click()
-    page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[0] !== {chosen[0][0]}")
+    page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[0] !== {chosen_ranges[0][0]}")
 
 
 def test_reader_choices_return_from_the_address(page: Page, harness: Harness) -> None:

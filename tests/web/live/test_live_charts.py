@@ -78,7 +78,7 @@ def test_marked_moment_moves_no_chart_or_title(page: Page, harness: Harness) -> 
 def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
     """The longer run is lower in the stretch after the other's end."""
     open_live(page, harness, "ghost-0", "ghost-2")
-    whole = page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]")
+    value = page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]")
     zoomed = "Plotly.relayout({0}, {{'xaxis.range[0]': 8, 'xaxis.range[1]': 20}})"
     lowest = (
         f"Math.max(...{DECODE}.data.flatMap(({{x, y}}) => x.flatMap((at, i) => at >= 8 && at <= 20 ? [y[i]] : [])))"
@@ -87,7 +87,7 @@ def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
     page.wait_for_function(f"() => {DECODE}._fullLayout.yaxis.autorange !== true")
     assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range") == pytest.approx([0, page.evaluate(lowest) * 1.06])
     page.get_by_role("button", name="Reset zoom").click()
-    page.wait_for_function(f"() => Math.abs({DECODE}._fullLayout.yaxis.range[1] - {whole}) < 1e-6")
+    page.wait_for_function(f"() => Math.abs({DECODE}._fullLayout.yaxis.range[1] - {value}) < 1e-6")
 
 
 def test_flags_tell_what_happened_and_mark_its_moment(page: Page, harness: Harness) -> None:

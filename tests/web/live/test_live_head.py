@@ -64,15 +64,15 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
     """The links in order, each once although the script runs twice."""
-    drawn: list[Link] = []
+    links: list[Link] = []
 
     def draw(page: str, label: str, query_params: dict[str, list[str]]) -> None:
         link = Link(label, page, query_params["run"])
-        if link not in drawn:
-            drawn.append(link)
+        if link not in links:
+            links.append(link)
 
     monkeypatch.setattr("streamlit.page_link", draw)
-    return drawn
+    return links
 
 
 def a_run(store: Store, name: str, state: RunState, run_dir: Path | None = None) -> str:
@@ -159,8 +159,8 @@ def test_reports_that_another_viewer_reads_meanwhile(
 
 def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) -> None:
     engines = {k: IdealEngine(0.02, drafts=k, start_sd=0.005) for k in (2, 0)}
-    made = {k: repeats(engine, "ladder", 2, np.random.default_rng(k), **SMALL) for k, engine in engines.items()}
-    ids = [stored(store, facts, k, k + n).id for k, each in made.items() for n, facts in enumerate(each)]
+    repeats_by_k = {k: repeats(engine, "ladder", 2, np.random.default_rng(k), **SMALL) for k, engine in engines.items()}
+    ids = [stored(store, facts, k, k + n).id for k, value in repeats_by_k.items() for n, facts in enumerate(value)]
     live(*ids)
     assert re.fullmatch(r"Done: k 2 1\\\.\d\d× k 0", links[-1].words), links
     assert links[-1].runs == [*ids[2:], *ids[:2]]
@@ -168,10 +168,10 @@ def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) ->
 
 def test_link_of_continuing_server_says_no_answer(store: Store, links: list[Link], tmp_path: Path) -> None:
     (tmp_path / "workload").mkdir()
-    done = LoadProgress(run_id="a", workload="w", state="done", total=1, updated_at="x")
-    write_progress(tmp_path / "workload" / PROGRESS_FILE, done)
+    load_progress = LoadProgress(run_id="a", workload="w", state="done", total=1, updated_at="x")
+    write_progress(tmp_path / "workload" / PROGRESS_FILE, load_progress)
     live(a_run(store, "a", RunState.READY, tmp_path), a_run(store, "b", RunState.FINISHED))
-    assert [one.words for one in links] == ["Done: compare them"]
+    assert [link.words for link in links] == ["Done: compare them"]
 
 
 def test_link_is_quiet_until_then(store: Store, links: list[Link]) -> None:
@@ -200,7 +200,7 @@ def test_load_end_shows_while_server_stays(
     load.mkdir(parents=True)
     write_progress(load / PROGRESS_FILE, LoadProgress(run_id="a", workload="w", state=state, total=1, updated_at="x"))
     live(a_run(store, "a", RunState.READY, tmp_path / "run"))
-    assert [one.words for one in links] == ["Done: see the result"] * is_done
+    assert [link.words for link in links] == ["Done: see the result"] * is_done
 
 
 def test_a_run_that_failed_has_no_result(store: Store, links: list[Link]) -> None:

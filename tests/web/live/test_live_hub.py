@@ -69,8 +69,8 @@ class LetIn:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         share = self.room.share
-        found = {ROLE_KEY: "guest" if share else "operator", SHARE_KEY: share, TOKEN_KEY: None}
-        await self.app({**scope, **found}, receive, send)
+        fields = {ROLE_KEY: "guest" if share else "operator", SHARE_KEY: share, TOKEN_KEY: None}
+        await self.app({**scope, **fields}, receive, send)
 
 
 class Room:
@@ -128,9 +128,9 @@ def test_snapshot_then_deltas_in_sequence(room: Room) -> None:
     room.commit("a", 1, 2)
     with room.watch("a", "none") as socket:
         assert receive(socket)["type"] == "hello"
-        first, gone = receive(socket), receive(socket)
+        first, gone_receive = receive(socket), receive(socket)
         assert (first["type"], first["seq"], values(first)) == ("snapshot", 0, [1, 2])
-        assert (gone["type"], gone["run"]) == ("gone", "none")
+        assert (gone_receive["type"], gone_receive["run"]) == ("gone", "none")
         room.commit("b", 9)
         for number in (3, 4):
             room.commit("a", number)
@@ -252,13 +252,13 @@ def test_slow_viewer_gets_a_snapshot(room: Room, monkeypatch) -> None:
         for number in range(2 * WAITING_MESSAGES):
             room.commit("a", *[float(number)] * 10_000)  # more than the sockets between us can hold
             assert receive(quick)["seq"] == number + 1
-        seen = [receive(slow)]
-        while seen[-1]["type"] != "snapshot":
-            assert seen[-1]["seq"] == len(seen)
-            seen.append(receive(slow))
-        assert len(seen) < 2 * WAITING_MESSAGES
+        receives = [receive(slow)]
+        while receives[-1]["type"] != "snapshot":
+            assert receives[-1]["seq"] == len(receives)
+            receives.append(receive(slow))
+        assert len(receives) < 2 * WAITING_MESSAGES
         room.commit("a", -1.0)
-        assert receive(slow)["seq"] == seen[-1]["seq"] + 1
+        assert receive(slow)["seq"] == receives[-1]["seq"] + 1
 
 
 @pytest.mark.parametrize("count", [0, RUNS_PER_BROWSER + 1])
@@ -269,10 +269,10 @@ def test_too_few_or_many_runs_are_refused(room: Room, count: int) -> None:
         assert "name 1 to 16 runs" in closed.value.rcvd.reason
 
 
-@pytest.mark.parametrize("said", ["", "[]", '{"a": 1}', "no JSON", b"{}"])
-def test_empty_first_message_is_refused(room: Room, said: str | bytes) -> None:
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', "no JSON", b"{}"])
+def test_empty_first_message_is_refused(room: Room, text: str | bytes) -> None:
     with room.connect("a") as socket:
-        socket.send(said)
+        socket.send(text)
         with pytest.raises(ConnectionClosed) as closed:
             socket.recv(timeout=20)
         assert "{run id: cursor}" in closed.value.rcvd.reason

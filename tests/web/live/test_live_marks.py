@@ -34,7 +34,7 @@ def write(store: Store, *samples: Sample) -> None:
 
 def told(store: Store, clock: list[float] | None = None) -> list[tuple[float, str, str]]:
     marks = LiveMarks(lambda: clock[0] if clock else 0.0).get(store, ["r1"])["r1"]
-    return [(one["t"] - T0.timestamp(), one["kind"], one["text"]) for one in marks]
+    return [(mark["t"] - T0.timestamp(), mark["kind"], mark["text"]) for mark in marks]
 
 
 def test_load_ends_with_its_last_phase(store: Store) -> None:
@@ -119,5 +119,5 @@ def test_browser_gets_all_marks_after_an_addition(store: Store) -> None:
     assert "marks" not in first
     write(store, begun(), phase(0))
     then = StoreReader(lambda: store).since({"r1": first["cursor"]})["r1"]
-    assert [one["kind"] for one in then["marks"]] == ["load", "phase"]
+    assert [mark["kind"] for mark in then["marks"]] == ["load", "phase"]
     assert "marks" not in StoreReader(lambda: store).since({"r1": then["cursor"]})["r1"]

@@ -35,10 +35,10 @@ RATES = [100.0, 100.0, 100.0, 100.0, 5.0]
 
 
 def counters(second: int) -> CounterSample:
-    made = sum(RATES[:second])
+    total = sum(RATES[:second])
     return CounterSample(
-        "r1", T0 + timedelta(seconds=second), float(second), "vllm.counter", generation_tokens_total=made,
-        first_tokens_total=0.0, inter_token_count_total=made, prompt_tokens_total=0.0, requests_running=1.0,
+        "r1", T0 + timedelta(seconds=second), float(second), "vllm.counter", generation_tokens_total=total,
+        first_tokens_total=0.0, inter_token_count_total=total, prompt_tokens_total=0.0, requests_running=1.0,
     )  # fmt: skip
 
 
@@ -50,8 +50,8 @@ def test_run_numbers_are_not_the_last_seconds(tmp_path: Path) -> None:
             Run(id="r1", name="A", color=0, config=Config(engine="vllm"), machine_id="m", created_at=T0,
                 state=RunState.FINISHED)
         )  # fmt: skip
-        seen = Cursor(engine=(T0 + timedelta(seconds=4)).isoformat())
-        part = StoreReader(lambda: store).since({"r1": seen.text()})["r1"]
+        cursor = Cursor(engine=(T0 + timedelta(seconds=4)).isoformat())
+        part = StoreReader(lambda: store).since({"r1": cursor.text()})["r1"]
         assert part["series"]["decode_tps"]["v"] == [5.0], "only what is new is sent"
         assert part["now"]["decode_tps"]["v"] == pytest.approx(sum(RATES) / len(RATES)), "as on Compare"
     finally:
@@ -66,10 +66,10 @@ def test_remote_run_names_machine_without_host(store: Store) -> None:
     store.label_machine("c0c0c0c0c0c0", "Rack 2")
     reader = StoreReader(lambda: store)
     for parts in (reader.snapshots([*places, "log"]), reader.chart_parts([*places, "log"])):
-        told = {
+        chips_by_run_id = {
             run_id: [chip for chip in part["meta"]["chips"] if chip.startswith("on ")] for run_id, part in parts.items()
         }
-        assert told == {
+        assert chips_by_run_id == {
             "here": [], "log": [], "there": ["on b0b0b0b0b0b0"], "named": ["on Rack 2"], "url": ["on a remote machine"],
         }  # fmt: skip
 
@@ -178,10 +178,10 @@ def test_working_log_is_shown_beside_hanging_logs(store: Store, tmp_path: Path) 
     bad, over = [run_with(f"r{number}", tmp_path / "x") for number in range(200)], threading.Event()
     reads = LogReads(lambda run: real_view(run) if run.id == "good" else Hanging(over), wait_s=5.0)
     reads.ends(bad)
-    found = reads.ends([*bad, run_with("good", good)])
+    ends = reads.ends([*bad, run_with("good", good)])
     over.set()
-    assert [line["text"] for line in found.pop("good").lines] == ["one"]
-    assert [end.problem for end in found.values()] == 200 * [HANGS]
+    assert [line["text"] for line in ends.pop("good").lines] == ["one"]
+    assert [end.problem for end in ends.values()] == 200 * [HANGS]
 
 
 def test_unused_logs_are_forgotten_unless_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,20 +21,22 @@ ALWAYS_SENT = {"cursor"}  # LiveReader gives it in every part
 
 def fields_in_javascript(name: str) -> dict[str, tuple[bool, bool]]:
     """Whether each field may be left out, and whether it may be null."""
-    found = re.search(rf"export interface {name} {{\n(.*?)\n}}", TYPES.read_text(), re.DOTALL)
-    assert found, f"{TYPES.name} has no {name}"
-    lines = [re.fullmatch(r"  (\w+)(\??): (.+);", line) for line in found[1].splitlines()]
+    match = re.search(rf"export interface {name} {{\n(.*?)\n}}", TYPES.read_text(), re.DOTALL)
+    assert match, f"{TYPES.name} has no {name}"
+    lines = [re.fullmatch(r"  (\w+)(\??): (.+);", line) for line in match[1].splitlines()]
     return {line[1]: (line[2] == "?", line[3].endswith("| null")) for line in lines if line}
 
 
 def fields_in_python(shape: type) -> dict[str, tuple[bool, bool]]:
     """The same of a TypedDict."""
-    written = typing.get_type_hints(shape, include_extras=True)
-    may_miss = {name for name, one in written.items() if typing.get_origin(one) is typing.NotRequired}
+    type_hints = typing.get_type_hints(shape, include_extras=True)
+    may_miss = {name for name, value in type_hints.items() if typing.get_origin(value) is typing.NotRequired}
     if not shape.__total__:  # type: ignore[attr-defined]
-        may_miss = set(written) - ALWAYS_SENT
-    nullable = {name for name, one in typing.get_type_hints(shape).items() if NoneType in typing.get_args(one)}
-    return {name: (name in may_miss, name in nullable) for name in written}
+        may_miss = set(type_hints) - ALWAYS_SENT
+    nullable = {
+        name for name, type_hint in typing.get_type_hints(shape).items() if NoneType in typing.get_args(type_hint)
+    }
+    return {name: (name in may_miss, name in nullable) for name in type_hints}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)

@@ -13,8 +13,8 @@ def test_thinning_keeps_peaks_dips_gaps_and_times() -> None:
     v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
     short = TimeSeries(np.arange(10_000.0), v, np.zeros(10_000, dtype=np.bool_)).thinned(600).to_protocol()
     assert len(short["t"]) <= 603
-    kept = dict(zip(short["t"], short["v"], strict=True))
-    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+    times = dict(zip(short["t"], short["v"], strict=True))
+    assert (times[1234.0], times[5678.0], times[9000.0]) == (99.0, 1.0, None)
     assert short["t"] == sorted(short["t"])
     assert (short["t"][0], short["t"][-1]) == (0.0, 9999.0)
     assert len(short["excluded"]) == len(short["t"])
@@ -24,8 +24,8 @@ def test_what_is_thinned_again_keeps_them_too() -> None:
     v = np.full(10_000, 10.0)
     v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
     short = TimeSeries(np.arange(10_000.0), v).thinned(1000).thinned(600)
-    kept = dict(zip(short.to_protocol()["t"], short.to_protocol()["v"], strict=True))
-    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+    times = dict(zip(short.to_protocol()["t"], short.to_protocol()["v"], strict=True))
+    assert (times[1234.0], times[5678.0], times[9000.0]) == (99.0, 1.0, None)
 
 
 @pytest.mark.parametrize("count", [1_000_000, 100_000, 10_000, 2_000])
@@ -38,8 +38,8 @@ def test_every_column_of_a_million_points_keeps_its_extremes_at_each_zoom_level(
     assert len(short.t) <= 2 * columns + 2
     edges = t[middle][:: count // columns]
     for extreme in (np.minimum, np.maximum):
-        drawn = extreme.reduceat(short.v, np.searchsorted(short.t, edges))
-        assert drawn.tolist() == extreme.reduceat(v[middle], np.arange(0, count, count // columns)).tolist()
+        reduceat = extreme.reduceat(short.v, np.searchsorted(short.t, edges))
+        assert reduceat.tolist() == extreme.reduceat(v[middle], np.arange(0, count, count // columns)).tolist()
 
 
 def test_a_short_course_stays_as_it_is() -> None:
@@ -75,16 +75,16 @@ def test_thinned_means_cover_all_samples() -> None:
     excluded[10_000:11_003] = True
     time_series = TimeSeries(np.arange(float(len(skewed))), skewed, excluded)
     for short in (time_series.thinned(1000), time_series.thinned(1000).thinned(600)):
-        held = short.bucket_stats
-        assert held is not None and short.excluded is not None
+        bucket_stats = short.bucket_stats
+        assert bucket_stats is not None and short.excluded is not None
         known = ~np.isnan(short.v)
         assert abs(float(short.v[known].mean()) - 105.0) > 5.0, "its points are no mean"
         for kept, mine in ((short.excluded, excluded), (~short.excluded, ~excluded)):
             mine = mine & ~np.isnan(skewed)
-            assert held.count[kept & known].sum() == mine.sum()
-            mean = float(np.average(held.mean[kept & known], weights=held.count[kept & known]))
+            assert bucket_stats.count[kept & known].sum() == mine.sum()
+            mean = float(np.average(bucket_stats.mean[kept & known], weights=bucket_stats.count[kept & known]))
             assert mean == pytest.approx(float(skewed[mine].mean()))
-        assert np.isnan(held.mean[~known]).all() and not held.count[~known].any()
+        assert np.isnan(bucket_stats.mean[~known]).all() and not bucket_stats.count[~known].any()
         series = short.to_protocol()
         assert len(series["mean"]) == len(series["count"]) == len(series["t"])
         assert series["mean"][int(np.flatnonzero(~known)[0])] is None

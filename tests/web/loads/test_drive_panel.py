@@ -61,8 +61,8 @@ def test_attached_key_only_in_load_environment(services: SimpleNamespace) -> Non
     assert started.secrets == {SERVER_API_KEY: key} and key not in spec.model_dump_json()
     page.selectbox[0].set_value("aiperf").run()
     page.text_input(key="executable-aiperf").set_value("/opt/aiperf").run()
-    assert not [one for one in page.text_input if one.key == "drive-key-r1"]
-    assert any("passes no API key to this tool" in one.value for one in page.caption)
+    assert not [text_input for text_input in page.text_input if text_input.key == "drive-key-r1"]
+    assert any("passes no API key to this tool" in caption.value for caption in page.caption)
 
 
 def test_nothing_is_wrong_before_one_has_typed(services: SimpleNamespace) -> None:
@@ -70,7 +70,7 @@ def test_nothing_is_wrong_before_one_has_typed(services: SimpleNamespace) -> Non
     page = AppTest.from_string(PANEL).run()
     page.selectbox[0].set_value("llama-benchy").run()
     assert not page.error and "String" not in str(page.caption)
-    assert any(one.value.startswith("Enter the path of llama-benchy") for one in page.caption)
+    assert any(caption.value.startswith("Enter the path of llama-benchy") for caption in page.caption)
     page.text_input(key="executable-llama-benchy").set_value("/opt/benchy").run()
     page.text_input(key="drive-llama-benchy-prompt_token_counts").set_value("512, 2048").run()
     assert "--pp 512 2048 --tg 200" in page.code[0].value and not page.exception

@@ -116,10 +116,10 @@ def test_editor_starts_loads_without_file_access(
     loads.save("theirs", SavedLoad(workload="session", params={"file": str(secret)}))
     monkeypatch.setattr("web.actions.current_role", lambda: "editor")
     at = AppTest.from_string(PANEL, default_timeout=60).run()
-    assert not at.exception and "by-r1" not in {one.key for one in at.segmented_control}
+    assert not at.exception and "by-r1" not in {segmented_control.key for segmented_control in at.segmented_control}
     at.selectbox(key="load-of-r1").set_value("Saved: theirs").run()
-    assert not at.exception and not [one for one in at.text_input if "file" in (one.key or "")]
-    assert [one.value for one in at.error] == [
+    assert not at.exception and not [text_input for text_input in at.text_input if "file" in (text_input.key or "")]
+    assert [error.value for error in at.error] == [
         "Only the operator may use a file on this machine; this load runs without it."
     ]
     at.selectbox(key="load-of-r1").set_value("ladder").run()
@@ -142,9 +142,9 @@ def test_pipe_among_kept_loads_is_not_awaited(tmp_path: Path) -> None:
 
 def test_a_kept_file_that_is_gone_is_a_sentence(services: SimpleNamespace, tmp_path: Path) -> None:
     save(services.store, state=RunState.READY, kind="launched")
-    gone = SavedLoad(workload="session", params={"file": str(tmp_path / "gone.jsonl")})
-    SavedLoads(services.settings.loads_dir).save("gone", gone)
+    saved_load = SavedLoad(workload="session", params={"file": str(tmp_path / "gone.jsonl")})
+    SavedLoads(services.settings.loads_dir).save("gone", saved_load)
     at = AppTest.from_string(PANEL, default_timeout=60).run()
     at.selectbox(key="load-of-r1").set_value("Saved: gone").run()
-    assert not at.exception and all("gone" in one.value for one in at.error) and at.error
+    assert not at.exception and all("gone" in error.value for error in at.error) and at.error
     assert at.button(key="start-load").disabled

@@ -70,8 +70,8 @@ def table_of(store: Store, requests: list[RequestRecord]) -> dict[str, dict[str,
     assert whole.plan
     store.write(Batch((whole.plan, *whole.phases, *requests, *results_of("l", T0, requests)))).result()
     at = AppTest.from_string(PAGE, default_timeout=60).run()
-    assert not at.exception and [one.value for one in at.subheader] == ["Load results"]
-    (html,) = [str(one.proto.body) for one in at.get("html") if "Requests" in str(one.proto.body)]
+    assert not at.exception and [subheader.value for subheader in at.subheader] == ["Load results"]
+    (html,) = [str(element.proto.body) for element in at.get("html") if "Requests" in str(element.proto.body)]
     head, *rows = [
         [unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)]
         for row in re.findall(r"<tr[^>]*>(.*?)</tr>", html, re.S)
@@ -117,11 +117,11 @@ def test_no_empty_latency_chart_for_tool_results(store: Store) -> None:
     ]
     store.write(Batch((whole.plan, *rows))).result()
     at = AppTest.from_string(PAGE, default_timeout=60).run()
-    assert not at.exception and [one.value for one in at.caption][:1] == [
+    assert not at.exception and [caption.value for caption in at.caption][:1] == [
         "20 Nov 2026 12:00 UTC, its requests are unknown"
     ]
-    charts = [str(one.proto) for one in at.get("bidi_component")]
-    assert [sum(f"{title} against output tok/s" in one for one in charts) for title in ("TTFT", "TPOT")] == [1, 0]
+    charts = [str(element.proto) for element in at.get("bidi_component")]
+    assert [sum(f"{title} against output tok/s" in chart for chart in charts) for title in ("TTFT", "TPOT")] == [1, 0]
 
 
 def test_results_of_another_tool_come_with_their_settings(store: Store) -> None:
@@ -141,12 +141,12 @@ def test_results_of_another_tool_come_with_their_settings(store: Store) -> None:
 
 def test_point_without_a_shown_statistic_has_no_row() -> None:
     """A tool that states each draft position's acceptance has fifteen such points, and one with the speeds."""
-    whole = Result("r", "l", T0, "4 at once", "output_tps", "mean", "tok/s", "tool", 12_345.6, concurrency=4)
+    result = Result("r", "l", T0, "4 at once", "output_tps", "mean", "tok/s", "tool", 12_345.6, concurrency=4)
     positions = [
         Result("r", "l", T0, f"4 at once, draft position {n}", "position_acceptance", "mean", "", "tool", 0.5)
         for n in range(2)
     ]
-    head, cells = results_table([whole, *positions])
+    head, cells = results_table([result, *positions])
     assert head == ["", "Output speed, tok/s"]
     assert [re.sub(r"<[^>]*>", "", " ".join(row)) for row in cells] == ["4 at once 12,345.6"]
     assert results_table(positions)[1] == []

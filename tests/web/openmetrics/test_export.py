@@ -259,8 +259,8 @@ def test_every_metric_is_exported_with_unit_and_help_and_documented() -> None:
 def test_dashboard_asks_for_exported_metrics_only() -> None:
     dashboard = json.loads((ROOT / "docs/grafana-dashboard.json").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
-    used = {name for text in expressions for name in re.findall(r"pitwall_\w+", text)} - {"pitwall_run_state"}
-    assert expressions and used <= exported_names(), used - exported_names()
+    names = {name for text in expressions for name in re.findall(r"pitwall_\w+", text)} - {"pitwall_run_state"}
+    assert expressions and names <= exported_names(), names - exported_names()
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
 
 

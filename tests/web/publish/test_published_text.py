@@ -54,8 +54,8 @@ def test_difference_is_that_of_the_verdict(data: ReportData) -> None:
 
 
 def test_unranked_differences_are_as_seen() -> None:
-    seen = PublishedCell(262.0, Difference(1.31, is_ranked=False))
-    assert cell_text(OUTPUT, seen, DifferenceStyle.PERCENT) == "262 (+31.0 %, as seen)"
+    published_cell = PublishedCell(262.0, Difference(1.31, is_ranked=False))
+    assert cell_text(OUTPUT, published_cell, DifferenceStyle.PERCENT) == "262 (+31.0 %, as seen)"
     ranked = PublishedCell(262.0, Difference(1.31, False, 1.25, 1.37, is_ranked=True))
     assert cell_text(OUTPUT, ranked, DifferenceStyle.RATIO) == "262 (1.31×, 1.25× to 1.37×)"
     points = PublishedCell(81.9, Difference(-2.3, is_points=True))

@@ -31,7 +31,7 @@ def runs(store: Store) -> list[Run]:
     for place, k in enumerate((0, 4)):
         engine = IdealEngine(0.02, drafts=k, start_sd=0.005)
         facts = repeats(engine, "ladder", 3, rng, **SMALL)
-        made += [stored(store, one, k, place * 10 + n) for n, one in enumerate(facts)]
+        made += [stored(store, facts, k, place * 10 + n) for n, facts in enumerate(facts)]
     return made
 
 
@@ -39,13 +39,13 @@ def runs(store: Store) -> list[Run]:
 def evil_runs(store: Store, runs: list[Run]) -> list[Run]:
     """The same whose every text is hostile and holds a secret."""
     text = f"{EVIL} --api-key {SECRET}"
-    told: dict[str, Any] = {"cause": text, "cause_line": f"{text} line", "note": f"{text} note"}
+    fields: dict[str, Any] = {"cause": text, "cause_line": f"{text} line", "note": f"{text} note"}
     made = []
     for run in runs:
         config = run.config.model_copy(
             update={"argv": (*run.config.argv, "--chat-template", EVIL, "--api-key", SECRET)}
         )
-        changed = run.model_copy(update={"name": f"{EVIL} {run.name}", "config": config, **told})
+        changed = run.model_copy(update={"name": f"{EVIL} {run.name}", "config": config, **fields})
         store.save_run(changed)
         made.append(changed)
     return made

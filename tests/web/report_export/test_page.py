@@ -52,10 +52,12 @@ class _Read(HTMLParser):
 
 
 def numbers_in(page: str) -> dict[str, list[dict[str, object]]]:
-    found = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    tables = json.loads(found[1])["tables"]
-    return {name: [dict(zip(one["columns"], row, strict=True)) for row in one["rows"]] for name, one in tables.items()}
+    match = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert match
+    tables = json.loads(match[1])["tables"]
+    return {
+        name: [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]] for name, table in tables.items()
+    }
 
 
 def test_sentence_over_all_arms_is_the_same_everywhere(store: Store, runs: list[Run], report: Report) -> None:
@@ -80,20 +82,20 @@ def test_it_says_what_compare_says(store: Store, runs: list[Run], report: Report
     direct = comparison_of(store, runs_of(store, [run.id for run in runs]), options)
     (answer,) = direct.answers
     page, text = report_page(report(runs, options)), report_markdown(report(runs, options))
-    said = [
+    answer_sentences = [
         answer_sentence(answer, run_names(direct.arms)),
         detail(answer),
-        *(factor_text(one) for one in answer.factors),
+        *(factor_text(factor) for factor in answer.factors),
     ]
-    shown = " ".join(_Read(page).words)
-    assert all(words and words in shown for words in said[:2])
-    assert all(words and words in text.replace("\\", "") for words in said)
+    shown_text = " ".join(_Read(page).words)
+    assert all(words and words in shown_text for words in answer_sentences[:2])
+    assert all(words and words in text.replace("\\", "") for words in answer_sentences)
     assert answer.judgement
     (row,) = numbers_in(page)["answers"]
     assert (row["ratio"], row["answer"]) == (answer.judgement.ratio, answer.judgement.answer.value)
     assert [row["low"], row["high"]] == list(answer.judgement.interval or (None, None))
-    found = {str(row["found"]) for row in numbers_in(page)["guard"]}
-    assert found == {row_text(row, run_names(direct.arms)) for row in answer.rows}
+    texts = {str(row["found"]) for row in numbers_in(page)["guard"]}
+    assert texts == {row_text(row, run_names(direct.arms)) for row in answer.rows}
 
 
 def test_no_text_is_markup_and_no_secret_is_in_it(evil_runs: list[Run], report: Report) -> None:

@@ -47,8 +47,8 @@ def say(store: Store, run: Run, **said: object) -> None:
 
 
 def gotcha(store: Store, run: Run, **said: object) -> None:
-    told = {"id": "g1", "engine": "vllm", "cause": "CUDA out of memory", "failure": "no room", "workaround": "*less*"}
-    store.gotchas.save(Gotcha.model_validate(told | {"run_id": run.id} | said), "operator")
+    fields = {"id": "g1", "engine": "vllm", "cause": "CUDA out of memory", "failure": "no room", "workaround": "*less*"}
+    store.gotchas.save(Gotcha.model_validate(fields | {"run_id": run.id} | said), "operator")
 
 
 def test_every_file_has_notes_verdict_and_tags(store: Store, runs: list[Run], report: Report) -> None:
@@ -61,7 +61,7 @@ def test_every_file_has_notes_verdict_and_tags(store: Store, runs: list[Run], re
     assert "> Held **all day** under *real* use, see [the post](<https://example.org/a_b?x=1>)." in text
     assert "Tags: nightly, for #<!-- -->12" in text and "Coding 4/5 · “fast”" in text
     assert "**Known issue: no room**" in text and "> *less*" in text and "[more](<https://example.org/why>)" in text
-    rows = {one.name: one.rows.to_pylist() for one in data_tables(data)}
+    rows = {data_table.name: data_table.rows.to_pylist() for data_table in data_tables(data)}
     assert [(row["run_id"], row["note"], row["coding"]) for row in rows["notes"]] == [(runs[0].id, NOTE, 4)]
     assert [(row["run_id"], row["failure"]) for row in rows["gotchas"]] == [(runs[1].id, "no room")]
     assert '<h2 id="notes">' in page and '<h2 id="notes">' not in report_page(report(runs[2:3]))
@@ -80,8 +80,8 @@ def test_gotcha_belongs_to_its_failures(store: Store, runs: list[Run], report: R
 @pytest.mark.parametrize("words", [NOTE, "# head\n\ntext", "1) a\n\n   b\n2) c", "a\\\nb\nc", "***both***", "    code"])
 def test_rewritten_markdown_keeps_its_meaning(words: str) -> None:
     expected = safe_html(words).replace("<h1>head</h1>", "<p><strong>head</strong></p>")
-    shown = safe_html(safe_markdown(words))
-    assert shown.replace("<code>--flag a|b</code>", "--flag a|b") == expected.replace(
+    shown_safe_html = safe_html(safe_markdown(words))
+    assert shown_safe_html.replace("<code>--flag a|b</code>", "--flag a|b") == expected.replace(
         "<code>--flag a|b</code>", "--flag a|b"
     )
 
@@ -101,11 +101,13 @@ def test_rewritten_markdown_keeps_its_meaning(words: str) -> None:
     ],
 )
 def test_no_note_is_html_or_an_image(words: str) -> None:
-    written = safe_markdown(words)
-    found = every(READER.parse(written))
-    assert {one.content for one in found if one.type.startswith("html")} <= {"<!-- -->"}, written
-    assert not [one for one in found if one.type == "image"], written
-    assert all(str(one.attrs["href"]).startswith("http") for one in found if one.type == "link_open"), written
+    written_safe_markdown = safe_markdown(words)
+    actual_every = every(READER.parse(written_safe_markdown))
+    assert {one.content for one in actual_every if one.type.startswith("html")} <= {"<!-- -->"}, written_safe_markdown
+    assert not [one for one in actual_every if one.type == "image"], written_safe_markdown
+    assert all(str(one.attrs["href"]).startswith("http") for one in actual_every if one.type == "link_open"), (
+        written_safe_markdown
+    )
 
 
 def test_value_that_became_secret_is_masked(
@@ -113,8 +115,8 @@ def test_value_that_became_secret_is_masked(
 ) -> None:
     say(store, runs[0], text=f"key {SECRET}", impression=SECRET)
     gotcha(store, runs[0], workaround=f"use {SECRET}", link=f"https://example.org/{SECRET}><img/src=x>")
-    known = KnownSecrets()
-    known.add([SECRET])
-    monkeypatch.setattr("redaction.KNOWN", known)
+    known_secrets = KnownSecrets()
+    known_secrets.add([SECRET])
+    monkeypatch.setattr("redaction.KNOWN", known_secrets)
     data = report(runs)
     assert SECRET not in report_page(data) + report_markdown(data) and "<img" not in report_markdown(data)

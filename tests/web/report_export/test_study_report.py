@@ -64,11 +64,11 @@ def study_of_drafts(study_id: str, title: str) -> Study:
 @pytest.fixture
 def study(store: Store, runs: list[Run]) -> Study:
     """The six runs are its own."""
-    made = study_of_drafts("study-1", "Which number of drafts <b>?")
-    store.save_study(made)
+    study = study_of_drafts("study-1", "Which number of drafts <b>?")
+    store.save_study(study)
     for run in runs:
-        store.save_run(run.model_copy(update={"batch_id": made.id, "arm": run.name[:3]}))
-    return made
+        store.save_run(run.model_copy(update={"batch_id": study.id, "arm": run.name[:3]}))
+    return study
 
 
 @pytest.mark.publishes
@@ -79,14 +79,15 @@ def test_report_begins_with_answer_by_objective(
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
     page, text = tmp_path / "r.html", tmp_path / "r.md"
     assert main(["report", "--study", study.id, "--html", str(page), "--markdown", str(text)]) == 0
-    shown, written = page.read_text(), text.read_text()
-    assert "k 4 is best." in shown and "**k 4 is best.**" in written
-    assert "Which number of drafts &lt;b&gt;?" in shown and "<img src=x" not in shown
-    assert "| k 4 | best | 3 | 92.5 (90 to 95) | 2.17x | 2.17x to 2.37x |" in written
+    shown_text, written_text = page.read_text(), text.read_text()
+    assert "k 4 is best." in shown_text and "**k 4 is best.**" in written_text
+    assert "Which number of drafts &lt;b&gt;?" in shown_text and "<img src=x" not in shown_text
+    assert "| k 4 | best | 3 | 92.5 (90 to 95) | 2.17x | 2.17x to 2.37x |" in written_text
     assert (
-        "Compared by time to first token, 2 at once" in shown and "Differences below 5 % count as irrelevant." in shown
+        "Compared by time to first token, 2 at once" in shown_text
+        and "Differences below 5 % count as irrelevant." in shown_text
     )
-    inside = json.loads(shown.split('id="report-data">')[1].split("</script>")[0])
+    inside = json.loads(shown_text.split('id="report-data">')[1].split("</script>")[0])
     answers = inside["tables"]["answers"]
     assert {row[answers["columns"].index("margin")] for row in answers["rows"]} == {0.05} and len(
         inside["made"]["runs"]

@@ -23,11 +23,13 @@ pytestmark = pytest.mark.wide
 def test_every_table_is_in_both_forms(runs: list[Run], report: Report) -> None:
     tables = data_tables(report(runs))
     archive = zipfile.ZipFile(io.BytesIO(as_zip(tables)))
-    assert sorted(archive.namelist()) == sorted(f"{one.name}.{kind}" for one in tables for kind in ("csv", "parquet"))
-    for one in tables:
-        assert pyarrow.parquet.read_table(io.BytesIO(archive.read(f"{one.name}.parquet"))).equals(one.rows)
-        assert pyarrow.csv.read_csv(io.BytesIO(archive.read(f"{one.name}.csv"))).num_rows == one.rows.num_rows
-    starts = next(one.rows for one in tables if one.name == "starts")
+    assert sorted(archive.namelist()) == sorted(
+        f"{table.name}.{kind}" for table in tables for kind in ("csv", "parquet")
+    )
+    for table in tables:
+        assert pyarrow.parquet.read_table(io.BytesIO(archive.read(f"{table.name}.parquet"))).equals(table.rows)
+        assert pyarrow.csv.read_csv(io.BytesIO(archive.read(f"{table.name}.csv"))).num_rows == table.rows.num_rows
+    starts = next(table.rows for table in tables if table.name == "starts")
     assert sorted(starts["run_id"].to_pylist()) == sorted(run.id for run in runs)
 
 

@@ -69,7 +69,7 @@ def page(script: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(one.proto.body) for one in at.get("html"))
+    return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
 def fill(at: AppTest, link: str = "") -> AppTest:
@@ -109,13 +109,13 @@ def test_gotcha_stands_on_its_own_run(store: Store) -> None:
 
 def test_the_form_keeps_changes_and_withdraws(store: Store) -> None:
     fill(page(FORM.format(CAUSE)))
-    (kept,) = gotchas(store)
-    assert (kept.version, kept.cause, kept.flag, kept.run_id) == (1, CAUSE, None, "r1")
+    (gotcha,) = gotchas(store)
+    assert (gotcha.version, gotcha.cause, gotcha.flag, gotcha.run_id) == (1, CAUSE, None, "r1")
     assert SECRET not in str(store.query("FROM raw.gotchas").to_pylist())
     at = page(FORM.format(CAUSE))
     at.text_area[0].set_value("Better")
     at.button[0].click().run()
-    assert [(one.version, one.workaround) for one in gotchas(store)] == [(2, "Better")]
+    assert [(gotcha.version, gotcha.workaround) for gotcha in gotchas(store)] == [(2, "Better")]
     at = page(FORM.format(CAUSE))
     at.button[1].click().run()
     assert gotchas(store) == [] and store.query("FROM raw.gotchas").num_rows == 3, "every version stays"
@@ -149,6 +149,6 @@ def test_launch_offers_it_for_a_flag(
     edited = LaunchDraft(config=Config(engine="vllm", argv=argv))
     monkeypatch.setattr("web.launch.draft.current", lambda: edited)
     at = page("from web.launch.command_gotchas import command_gotchas\ncommand_gotchas()")
-    told = (shown(at) + " ".join(one.value for one in at.info)).replace("\\", "")
-    assert words in told and bool(told) is bool(words)
-    assert not at.info or "line " in told, "with its source and line"
+    text = (shown(at) + " ".join(info.value for info in at.info)).replace("\\", "")
+    assert words in text and bool(text) is bool(words)
+    assert not at.info or "line " in text, "with its source and line"

@@ -44,7 +44,7 @@ def test_published_issue_has_a_use() -> None:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(one.proto.body) for one in at.get("html"))
+    return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
 def test_page_lists_and_keeps_its_filters(
@@ -54,9 +54,9 @@ def test_page_lists_and_keeps_its_filters(
     monkeypatch.setattr("web.actions.current_role", lambda: "viewer")
     for gotcha in GOTCHAS:
         store.gotchas.save(gotcha, "operator")
-    whole = script_at(PAGE)
-    assert [one.value.partition(":")[0] for one in whole.subheader] == ["Saved here", "Published by others"]
-    assert "run?run=r1" in shown(whole) and "Published in" in shown(whole)
+    script = script_at(PAGE)
+    assert [one.value.partition(":")[0] for one in script.subheader] == ["Saved here", "Published by others"]
+    assert "run?run=r1" in shown(script) and "Published in" in shown(script)
     filtered = script_at(PAGE, find="hangs", origin="saved")
     assert "It hangs" in shown(filtered) and "Looping" not in shown(filtered)
     assert [one.value for one in filtered.subheader] == ["Saved here: 1"]

@@ -70,12 +70,12 @@ def be(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(one.proto.body) for one in at.get("html"))
+    return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
 def test_a_guest_reads_and_has_no_button(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"text": "**fast** <script>x</script>", "tags": ("fp8",), "coding": 4, "impression": "Good at code"}
-    store.notes.change(["r1"], "operator", lambda note: note.model_copy(update=said))
+    fields = {"text": "**fast** <script>x</script>", "tags": ("fp8",), "coding": 4, "impression": "Good at code"}
+    store.notes.change(["r1"], "operator", lambda note: note.model_copy(update=fields))
     be(monkeypatch, "guest")
     at = AppTest.from_string(PANEL, default_timeout=60).run()
     assert not at.exception and not at.button

@@ -74,8 +74,8 @@ show_sections("runs", [deleted_section()])
 def test_the_question_says_what_stays_and_why(store: Store) -> None:
     at = page(BUTTON)
     at.button[0].click().run()
-    assert [one.value for one in at.warning] == [r"\*r2\* stays\: it has not ended\."]
-    assert [one.label for one in at.button] == ["Delete", "Delete 1 run"]
+    assert [warning.value for warning in at.warning] == [r"\*r2\* stays\: it has not ended\."]
+    assert [button.label for button in at.button] == ["Delete", "Delete 1 run"]
     assert len(store.runs()) == 2, "nothing is deleted before the second press"
 
 
@@ -91,7 +91,7 @@ def test_deletion_keeps_list_and_leaves_run_page(
     at.button[0].click().run()
     assert not at.exception
     assert [run.id for run in store.runs()] == ["r2"] and shown == pages
-    assert at.query_params["find"] in ("r", ["r"]) and [one.value for one in at.text] == ["drawn anew"]
+    assert at.query_params["find"] in ("r", ["r"]) and [text.value for text in at.text] == ["drawn anew"]
 
 
 def test_deleted_run_is_listed_and_restored(store: Store) -> None:
@@ -128,10 +128,10 @@ def test_a_guest_has_no_button_and_no_right(store: Store, monkeypatch: pytest.Mo
 
 def test_the_rule_is_set_and_taken_away(store: Store) -> None:
     at = page("from web.runs.delete_runs import _rule\n_rule()")
-    assert any("is off" in one.value for one in at.caption)
+    assert any("is off" in caption.value for caption in at.caption)
     at.toggle[0].set_value(True).run()
     at.button[0].click().run()
-    assert store.bin.keep_days() == 90 and any("90 days" in one.value for one in at.caption)
+    assert store.bin.keep_days() == 90 and any("90 days" in caption.value for caption in at.caption)
     at.toggle[0].set_value(False).run()
     at.button[0].click().run()
     assert store.bin.keep_days() is None

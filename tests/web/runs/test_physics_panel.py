@@ -90,8 +90,8 @@ def test_share_covers_gpus_working_together(store: Store, model: Path) -> None:
     speed = replace(report.summary, speeds=(ConcurrencySpeeds(1, 3, typical_tps=75.2),))
     for gpus in (("NVIDIA H200 NVL",), ("NVIDIA H200 NVL",) * 8):
         served = replace(facts.served, gpus=gpus)
-        found = physics_of(store, replace(report, summary=speed), replace(facts, served=served), Prices())
-        assert found.share.value == pytest.approx(75.2 * 31.49 * 1024**3 / 4.8e12)
+        physics = physics_of(store, replace(report, summary=speed), replace(facts, served=served), Prices())
+        assert physics.share.value == pytest.approx(75.2 * 31.49 * 1024**3 / 4.8e12)
     unknown = physics_of(store, report, replace(facts, served=replace(facts.served, gpus=("Riva",))), Prices())
     assert unknown.share.value is None and unknown.share.reason
 
@@ -131,8 +131,8 @@ def test_facts_from_start_outlive_the_folder(store: Store, tmp_path: Path) -> No
 def test_a_config_that_is_none_has_its_reason(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config.json"
     path.write_bytes(content)
-    told = read_config(path)
-    assert isinstance(told, Reason) and told.code is Code.CONFIG_NOT_READ
+    config = read_config(path)
+    assert isinstance(config, Reason) and config.code is Code.CONFIG_NOT_READ
 
 
 def test_a_pipe_is_never_waited_for(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_rows_say_what_they_wait_for(supervisor: QueueOfRuns) -> None:
     services().store.save_run(queued(9, **took))
     supervisor.failures = {}
     at = AppTest.from_string(PAGE, default_timeout=60).run()
-    rows = [one.value.replace("\\", "").split("[")[1] for one in at.markdown if "queued at" in one.value]
+    rows = [markdown.value.replace("\\", "").split("[")[1] for markdown in at.markdown if "queued at" in markdown.value]
     assert [row.partition(";")[0] for row in rows] == [
         "waits for your decision about its batch",
         "waits for vllm, about 9:00 more",
@@ -125,7 +125,7 @@ def test_rows_say_what_they_wait_for(supervisor: QueueOfRuns) -> None:
 
 def test_cancelling_all_asks_first(supervisor: QueueOfRuns) -> None:
     at = AppTest.from_string(PAGE, default_timeout=60).run()
-    assert "Cancel all waiting runs" in [one.proto.popover.label for one in at.get("popover")]
-    assert "3 runs leave the queue, listed as cancelled." in [one.value for one in at.markdown]
+    assert "Cancel all waiting runs" in [element.proto.popover.label for element in at.get("popover")]
+    assert "3 runs leave the queue, listed as cancelled." in [markdown.value for markdown in at.markdown]
     at.button(key="queue-cancel").click().run()
     assert supervisor.calls == [("cancel", run_id) for run_id in ("r2", "r3", "r4")]

@@ -137,8 +137,8 @@ def test_speed_is_queried_once_a_second_for_all(store: Store, monkeypatch: pytes
     asked, seconds = list[str](), iter([1, 1, 2])
     shared = QueryCache(lambda: next(seconds))
     monkeypatch.setattr(run_cards, "_speeds_this_second", shared)
-    whole = run_data.recent_speed
-    monkeypatch.setattr(run_data, "recent_speed", lambda *given: asked.append("asked") or whole(*given))
+    recent_speed = run_data.recent_speed
+    monkeypatch.setattr(run_data, "recent_speed", lambda *given: asked.append("asked") or recent_speed(*given))
     pages = [first_cards(store, ["r1"], ReportCache()) for _ in range(3)]
     assert all("100 <small>tok/s" in page for page in pages) and len(asked) == 2
 

@@ -40,12 +40,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
     opened.close()
 
 
-def look(store: Store, wanted: RunFilter) -> Listing:
+def look(store: Store, run_filter: RunFilter) -> Listing:
     choices_of(store)
     titles_of(store)
-    found = listing(store, wanted, 200)
-    notes_on(found.runs)
-    return found
+    actual_listing = listing(store, run_filter, 200)
+    notes_on(actual_listing.runs)
+    return actual_listing
 
 
 def statements(store: Store, patch: pytest.MonkeyPatch) -> list[str]:
@@ -62,12 +62,12 @@ def statements(store: Store, patch: pytest.MonkeyPatch) -> list[str]:
 def test_fifty_at_once_ask_what_one_asks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     look(store, RunFilter())  # what is known of ended runs is kept from here on
     store.label_machine("m1", "a box")
-    asked = statements(store, monkeypatch)
+    requested_statements = statements(store, monkeypatch)
     alone = look(store, RunFilter())
-    by_one = sorted(asked)
+    by_one = sorted(requested_statements)
     assert len(by_one) > 3
     store.label_machine("m1", "box")
-    asked.clear()
+    requested_statements.clear()
     together = threading.Barrier(VIEWERS)
 
     def view() -> Listing:
@@ -76,7 +76,7 @@ def test_fifty_at_once_ask_what_one_asks(store: Store, monkeypatch: pytest.Monke
 
     with ThreadPoolExecutor(VIEWERS) as pool:
         told = [one.result(60) for one in [pool.submit(view) for _ in range(VIEWERS)]]
-    assert sorted(asked) == sorted(by_one)
+    assert sorted(requested_statements) == sorted(by_one)
     assert all(one == alone for one in told) and len(alone.runs) == 20
 
 
@@ -94,12 +94,12 @@ def test_other_filter_or_change_is_queried_anew(store: Store) -> None:
 def test_page_computes_newest_and_awaits_the_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """After an update nothing is kept of any run: a page that computed all of them would come after a minute."""
     monkeypatch.setattr("web.runs.table.run_listing.MAX_COMPUTED", 3)
-    found = look(store, RunFilter())
-    waiting = [run for run in found.runs if found.lines[run.id] is PENDING]
-    known = [run for run in found.runs if run not in waiting]
-    assert len(known) == 3 < len(waiting)
-    assert min(run.created_at for run in known) > max(run.created_at for run in waiting)
-    assert any(found.lines[run.id]["stream_tps"] for run in known)
+    actual_look = look(store, RunFilter())
+    waiting = [run for run in actual_look.runs if actual_look.lines[run.id] is PENDING]
+    runs = [run for run in actual_look.runs if run not in waiting]
+    assert len(runs) == 3 < len(waiting)
+    assert min(run.created_at for run in runs) > max(run.created_at for run in waiting)
+    assert any(actual_look.lines[run.id]["stream_tps"] for run in runs)
     keeper = RunLineKeeper(store, ReportCache())
     while keeper.keep_next():
         pass

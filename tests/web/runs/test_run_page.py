@@ -66,8 +66,8 @@ def failed_run(store: Store, tmp_path: Path, cause: str) -> Run:
 def test_the_section_stands_on_the_page(store: Store, tmp_path: Path) -> None:
     make_run(store, tmp_path / "model")
     at = AppTest.from_string(PAGE, default_timeout=60).run()
-    assert not at.exception and [one.value for one in at.subheader] == ["Physics"]
-    assert "11.57" in " ".join(str(one.proto.body) for one in at.get("html"))
+    assert not at.exception and [subheader.value for subheader in at.subheader] == ["Physics"]
+    assert "11.57" in " ".join(str(element.proto.body) for element in at.get("html"))
     assert "prices.toml" in at.caption[0].value
 
 
@@ -75,15 +75,15 @@ def test_a_failed_run_says_what_others_did(store: Store, tmp_path: Path) -> None
     failed_run(store, tmp_path, "Can't pickle <function launcher at 0x7f>")
     at = AppTest.from_string(PAGE, default_timeout=60).run()
     assert not at.exception and not at.subheader, "it never ran, so nothing is held against physics"
-    told = " ".join(one.value for one in at.info).replace("\\\\", "").replace("\\", "")
-    assert "VLLM_DISABLE_COMPILE_CACHE=1" in told and "line 19" in told
+    text = " ".join(info.value for info in at.info).replace("\\\\", "").replace("\\", "")
+    assert "VLLM_DISABLE_COMPILE_CACHE=1" in text and "line 19" in text
 
 
 def test_run_without_samples_says_no_charts(store: Store, tmp_path: Path) -> None:
     failed_run(store, tmp_path, "no memory")
     at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
     assert not at.exception and not at.get("bidi_component")
-    assert [one.value for one in (*at.subheader, *at.caption)] == [
+    assert [element.value for element in (*at.subheader, *at.caption)] == [
         "Over time",
         "Not known: no samples of the server, its host or its GPUs were stored.",
     ]
@@ -93,7 +93,7 @@ def test_loading_use_of_a_server_is_drawn(store: Store, tmp_path: Path) -> None:
     run = failed_run(store, tmp_path, "no memory")
     store.write(Batch((HostSample(run.id, NOW, 0.0, run.machine_id, rss_bytes=2**30),))).result()
     at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
-    assert not at.exception and [one.value for one in at.subheader] == ["Over time since ready"]
+    assert not at.exception and [subheader.value for subheader in at.subheader] == ["Over time since ready"]
     assert len(at.get("bidi_component")) == 1
 
 
@@ -136,7 +136,7 @@ def test_run_is_compared_with_a_chosen_one(store: Store, tmp_path: Path, monkeyp
         started_at = NOW + timedelta(hours=hours)
         store.save_run(run.model_copy(update=ended | {"id": run_id, "name": run_id, "started_at": started_at}))
     at = AppTest.from_string(ACTIONS, default_timeout=60).run()
-    for other in ("r2", "r0"):
+    for text in ("r2", "r0"):
         box = next(box for box in at.selectbox if box.label == "Run")
-        box.set_value(next(option for option in box.options if option.startswith(other))).run()
+        box.set_value(next(option for option in box.options if option.startswith(text))).run()
     assert not at.exception and compared == [None, ["r1", "r2"], ["r0", "r1"]]

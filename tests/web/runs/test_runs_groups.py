@@ -68,15 +68,15 @@ def page(**params: str | list[str]) -> AppTest:
 
 
 def heads(at: AppTest) -> list[str]:
-    return [one.label.replace("\\", "") for one in at.button if str(one.key).startswith("fold-")]
+    return [button.label.replace("\\", "") for button in at.button if str(button.key).startswith("fold-")]
 
 
 def numbers(at: AppTest) -> list[str]:
-    return [body for one in at.get("html") if "pw-group" in (body := str(one.proto.body))]
+    return [body for element in at.get("html") if "pw-group" in (body := str(element.proto.body))]
 
 
 def shown(at: AppTest) -> list[list[str]]:
-    return [list(one.value["name"]) for one in at.dataframe]
+    return [list(dataframe.value["name"]) for dataframe in at.dataframe]
 
 
 def test_arm_rows_have_interval_fastest_first(store: Store) -> None:
@@ -98,15 +98,15 @@ def test_field_groups_include_unstated_runs(store: Store) -> None:
     at = page(group="quantization")
     assert heads(at) == ["fp8", "not stated", "<i>q</i>"]
     assert "10 runs, 10 starts, 1 without a value" in numbers(at)[0]
-    assert any("may contain several configurations" in one.value for one in at.caption)
+    assert any("may contain several configurations" in caption.value for caption in at.caption)
 
 
 def test_group_unfolds_by_address_and_click(store: Store) -> None:
     at = page(group="quantization", open="<i>q</i>")
     assert [[name.partition("#")[2] for name in names] for names in shown(at)] == [[HOSTILE]]
-    next(one for one in at.button if one.label == "not stated").click().run()
+    next(button for button in at.button if button.label == "not stated").click().run()
     assert at.query_params["open"] == ["<i>q</i>", "not stated"] and len(shown(at)) == 2
-    next(one for one in at.button if one.key == "fold-2").click().run()
+    next(button for button in at.button if button.key == "fold-2").click().run()
     assert at.query_params["open"] in ("not stated", ["not stated"])
 
 
@@ -165,7 +165,7 @@ def test_empty_number_column_hides_unless_chosen(store: Store) -> None:
 
 def value_of(widgets: WidgetList[Any], label: str) -> object:
     """By its label: where the address was changed, its key is another."""
-    return next(one for one in widgets if one.label == label).value
+    return next(widget for widget in widgets if widget.label == label).value
 
 
 def test_address_is_chosen_and_back_restores(store: Store) -> None:
@@ -192,12 +192,12 @@ def test_named_view_keeps_each_version(store: Store) -> None:
     at.run()
     for name in ("fast <b>ones", "fast <b>ones"):
         at.text_input[-1].set_value(name)
-        next(one for one in at.button if one.label == "Save this view").click().run()
+        next(button for button in at.button if button.label == "Save this view").click().run()
         assert not at.exception
     (view,) = saved_views(store, "runs")
     assert (view.name, view.version, view.query) == ("fast <b>ones", 2, "group=k&find=fp8")
     assert saved_views(store, "explore") == []
-    next(one for one in at.button if one.label.startswith("Remove fast")).click().run()
+    next(button for button in at.button if button.label.startswith("Remove fast")).click().run()
     assert saved_views(store, "runs") == []
     versions = store.query("SELECT version, is_removed FROM saved_view_versions ORDER BY version").to_pylist()
     assert [tuple(row.values()) for row in versions] == [(1, False), (2, False), (3, True)]
@@ -214,4 +214,4 @@ def test_remote_runs_are_in_no_group_and_noted(store: Store, monkeypatch: pytest
     away = {store.runs()[0].id}
     monkeypatch.setattr("web.runs.table.grouped_runs.away_ids", lambda runs: away)
     at = page(group="arm")
-    assert "did not start" not in heads(at) and any("are in no group: 1." in one.value for one in at.caption)
+    assert "did not start" not in heads(at) and any("are in no group: 1." in caption.value for caption in at.caption)

@@ -32,8 +32,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(page: AppTest) -> tuple[int, int]:
     """The first and the last number of the shown lines."""
-    found = [int(text.split("<")[0]) for text in page.get("html")[0].proto.body.split("line ")[1:]]
-    return found[0], found[-1]
+    numbers = [int(text.split("<")[0]) for text in page.get("html")[0].proto.body.split("line ")[1:]]
+    return numbers[0], numbers[-1]
 
 
 def page_of(log: Path, place: str | None = None) -> AppTest:
@@ -67,8 +67,8 @@ def test_the_address_keeps_the_place(tmp_path: Path) -> None:
     assert "log" not in page.query_params
     page.button(key=key_of(tmp_path, "Beginning")).click().run()
     page.button(key=key_of(tmp_path, "Later")).click().run()
-    said = "".join(page.query_params["log"])
-    assert shown(page_of(log, said)) == shown(page) == (400, 799)
+    text = "".join(page.query_params["log"])
+    assert shown(page_of(log, text)) == shown(page) == (400, 799)
     page.button(key=key_of(tmp_path, "End")).click().run()
     assert "log" not in page.query_params
     for nonsense in ("", "-1", "1e3", "x", "\u0663", "9" * 5_000):

@@ -77,20 +77,24 @@ class OfLake:
 @pytest.mark.parametrize("role", ["operator", "editor", "viewer"])
 @pytest.mark.wide
 def test_a_member_gets_a_long_answer_as_a_file(ask: Asks, role: str) -> None:
-    found = ask(role, sql=LONG, name='my "query"\r\n')
-    assert found.status_code == 200 and len(found.content) > 2_000_000
-    head, *rows = found.text.splitlines()
+    sql_answer = ask(role, sql=LONG, name='my "query"\r\n')
+    assert sql_answer.status_code == 200 and len(sql_answer.content) > 2_000_000
+    head, *rows = sql_answer.text.splitlines()
     assert head == '"n","words"' and [int(row.split(",")[0]) for row in rows] == list(range(60_000))
-    assert found.headers["content-type"].startswith("text/csv") and "content-length" not in found.headers
-    assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''my%20%22query%22%0D%0A.csv"
+    assert sql_answer.headers["content-type"].startswith("text/csv") and "content-length" not in sql_answer.headers
+    assert sql_answer.headers["content-disposition"] == "attachment; filename*=UTF-8''my%20%22query%22%0D%0A.csv"
     parquet = ask(role, sql=LONG, **{"as": "parquet"})
     assert pq.read_table(io.BytesIO(parquet.content)).num_rows == 60_000
 
 
 def test_a_guest_and_a_stranger_are_refused(ask: Asks) -> None:
     for role, status in (("guest", 403), (None, 401)):
-        found = ask(role, sql="SELECT name FROM runs")
-        assert found.status_code == status and "one" not in found.text.split() and '"name"' not in found.text
+        sql_answer = ask(role, sql="SELECT name FROM runs")
+        assert (
+            sql_answer.status_code == status
+            and "one" not in sql_answer.text.split()
+            and '"name"' not in sql_answer.text
+        )
 
 
 @pytest.mark.parametrize(
@@ -104,8 +108,12 @@ def test_a_guest_and_a_stranger_are_refused(ask: Asks) -> None:
     ],
 )
 def test_why_there_is_no_file_is_told(ask: Asks, query: dict[str, str], status: int, words: str) -> None:
-    found = ask("operator", **query)
-    assert found.status_code == status and words in found.text and "content-disposition" not in found.headers
+    sql_answer = ask("operator", **query)
+    assert (
+        sql_answer.status_code == status
+        and words in sql_answer.text
+        and "content-disposition" not in sql_answer.headers
+    )
 
 
 def test_the_rows_are_as_many_as_on_the_page(ask: Asks) -> None:
@@ -113,6 +121,11 @@ def test_the_rows_are_as_many_as_on_the_page(ask: Asks) -> None:
 
 
 def test_only_operator_queries_all_machines(ask: Asks) -> None:
-    told = {role: ask(role, sql="SELECT name FROM runs", machines="all") for role in ("operator", "editor")}
-    assert told["operator"].status_code == 503 and "the lake was asked" in told["operator"].text
-    assert told["editor"].text == '"name"\n"one"\n'
+    sql_answers_by_role = {
+        role: ask(role, sql="SELECT name FROM runs", machines="all") for role in ("operator", "editor")
+    }
+    assert (
+        sql_answers_by_role["operator"].status_code == 503
+        and "the lake was asked" in sql_answers_by_role["operator"].text
+    )
+    assert sql_answers_by_role["editor"].text == '"name"\n"one"\n'

@@ -23,14 +23,14 @@ def test_endless_thread_does_not_hold_the_process() -> None:
         "import threading\nfrom web.server.closing import exit_within\n"
         "threading.Thread(target=threading.Event().wait).start()\nexit_within(0.2)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr) == (1, CUT_SHORT)
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (process.returncode, process.stderr) == (1, CUT_SHORT)
 
 
 def test_one_that_ends_by_itself_says_nothing() -> None:
     code = "from web.server.closing import exit_within\nexit_within(60)\n"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=50)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=50)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 HANGING = """

@@ -42,23 +42,23 @@ APP = Starlette(routes=[Route("/", answer, methods=["GET", "POST"]), WebSocketRo
 def opened(request: pytest.FixtureRequest) -> Opened:
     def open_socket(address: str, words: bytes) -> socket.socket:
         host, port = address.split(":")
-        one = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-        request.addfinalizer(one.close)
-        one.sendall(words)
-        return one
+        connection = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+        request.addfinalizer(connection.close)
+        connection.sendall(words)
+        return connection
 
     return open_socket
 
 
-def rest_of(one: socket.socket) -> bytes:
+def rest_of(socket: socket.socket) -> bytes:
     """What comes until the other side closes; raises TimeoutError where it never does."""
-    said = b""
+    content = b""
     try:
-        while data := one.recv(4096):
-            said += data
+        while data := socket.recv(4096):
+            content += data
     except ConnectionResetError:
         pass
-    return said
+    return content
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_sockets_that_work_are_never_put_out(serve: Serve, opened: Opened) -> No
     limited = LimitedHttp.with_limits(ConnectionLimits(2, 2), timeout_s=600)
     with serve(APP, http=limited) as address, connect(f"ws://{address}/ws") as watching:
         halves = [opened(address, HALF) for _ in range(5)]
-        assert all(rest_of(one) == b"" for one in halves[:4])
+        assert all(rest_of(halve) == b"" for halve in halves[:4])
         watching.send("still here")
         assert watching.recv(timeout=PATIENCE_S) == "still here"
 
@@ -109,14 +109,14 @@ class Sender:
             await APP(scope, receive, send)
             return
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        for left in reversed(range(self.chunks)):
-            await send({"type": "http.response.body", "body": b"x" * self.chunk, "more_body": left > 0})
+        for number in reversed(range(self.chunks)):
+            await send({"type": "http.response.body", "body": b"x" * self.chunk, "more_body": number > 0})
         self.ended.set()
 
 
-async def look(limited: type[LimitedHttp], left: int) -> None:
-    for one in list(limited.unread._timers):
-        limited.unread.check(one, left)
+async def look(limited: type[LimitedHttp], number: int) -> None:
+    for timer in list(limited.unread._timers):
+        limited.unread.check(timer, number)
 
 
 def unread_of(limited: type[LimitedHttp]) -> int:
@@ -154,15 +154,15 @@ def test_slow_reader_outlasts_any_limit(serve: Serve, opened: Opened) -> None:
         wait_for(lambda: unread_of(limited) == 1)
         assert much.ended.wait(PATIENCE_S), "what waits becomes less from now on, never more"
         (slow,) = limited.unread._timers
-        left, read = slow.transport.get_write_buffer_size(), 0
+        write_buffer_size, read = slow.transport.get_write_buffer_size(), 0
         while unread_of(limited):
             assert not limited.room._timers, "it does not wait for its next request yet"
             now = slow.transport.get_write_buffer_size()
-            if now and now == left:
+            if now and now == write_buffer_size:
                 read += len(one.recv(1 << 20))
                 continue
-            asyncio.run_coroutine_threadsafe(look(limited, left), slow.loop).result(PATIENCE_S)
-            left = now
+            asyncio.run_coroutine_threadsafe(look(limited, write_buffer_size), slow.loop).result(PATIENCE_S)
+            write_buffer_size = now
         one.shutdown(socket.SHUT_WR)
         assert read + len(rest_of(one)) > 16 << 20
 

@@ -105,9 +105,9 @@ def test_viewer_sees_only_the_shared_runs(client: httpx.Client) -> None:
 def test_it_is_made_anew_each_time_and_whole(client: httpx.Client) -> None:
     headers = {"if-none-match": '"as it is on disk"', "range": "bytes=0-3"}
     answers = [client.get("/compare?run=fast&run=fast", headers=headers), client.get("/compare?as=streamed&run=fast")]
-    for one in answers:
-        assert (one.status_code, one.headers["cache-control"]) == (200, "no-store")
-        assert "etag" not in one.headers and one.text.count("<b>fast</b>") == 1
+    for answer in answers:
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+        assert "etag" not in answer.headers and answer.text.count("<b>fast</b>") == 1
     assert client.get("/live", params=[("run", f"r{n}") for n in range(20)]).text.count("<b>") == MOST_RUNS
 
 

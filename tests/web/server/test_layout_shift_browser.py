@@ -61,15 +61,15 @@ def test_content_above_a_loading_piece_readable(browser: Browser, pitwall: Pitwa
     context = signed_in(browser, pitwall)
     page = context.new_page()
     page.route("**/reveal_page.js", waiting_for_ever(PATIENCE))
-    held: list[Route] = []
-    page.route(TABLE_CODE, lambda route: held.append(route))
+    routes: list[Route] = []
+    page.route(TABLE_CODE, lambda route: routes.append(route))
     page.goto(pitwall.url)
     below = page.get_by_text("Disk use and retention", exact=True)
     expect(below).to_be_attached()
     expect(page.get_by_role("heading", name="Finished runs")).to_be_visible()
     expect(page.get_by_role("textbox", name="Find", exact=True)).to_be_visible()
-    assert held and not below.is_visible()
-    for route in held:
+    assert routes and not below.is_visible()
+    for route in routes:
         route.continue_()
     expect(below).to_be_visible()
     context.close()
@@ -80,13 +80,13 @@ def test_late_charts_move_nothing_in_sight(browser: Browser, pitwall: Pitwall, r
     context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
     page = context.new_page()
     page.add_init_script(WATCH)
-    held: list[Route] = []
-    page.route("**/live/run_charts.js", lambda route: held.append(route))
+    routes: list[Route] = []
+    page.route("**/live/run_charts.js", lambda route: routes.append(route))
     page.goto(f"{pitwall.url}/run?run={runs[0]}")
     expect(page.get_by_role("heading", name="Physics")).to_be_attached()
     expect(page.get_by_role("heading", name="Configuration")).to_be_attached()
-    assert held
-    for route in held:
+    assert routes
+    for route in routes:
         route.continue_()
     page.wait_for_selector(".lv-plot .main-svg")
     shifts = page.evaluate("window.shifts")

@@ -130,5 +130,5 @@ def test_the_documents_example_runs(url: str, played: PlayedStore, ids: list[str
     played.settings.api_token_path.write_text(token)
     environ = {"PITWALL_DATA": str(played.settings.data_dir), "PYTHONPATH": str(ROOT)}
     code = code.replace("http://127.0.0.1:8501", url).replace("RUN-A", ids[0]).replace("RUN-B", ids[2])
-    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True)
-    assert done.returncode == 0 and "not ranked" in done.stdout, done.stderr
+    process = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True)
+    assert process.returncode == 0 and "not ranked" in process.stdout, process.stderr

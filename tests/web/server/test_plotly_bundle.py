@@ -23,8 +23,8 @@ def first_lines(text: str) -> str:
 @pytest.mark.parametrize("bundle", [BUNDLE, FULLER])
 def test_all_are_one_version(bundle: Path) -> None:
     whole = (files("plotly") / "package_data" / "plotly.min.js").read_text()
-    ours, theirs = (re.search(r"v(\d+\.\d+\.\d+)", first_lines(text)) for text in (bundle.read_text(), whole))
-    assert ours and theirs and ours[1] == theirs[1], "fetch the dist-min package of the Python package's version"
+    match, theirs = (re.search(r"v(\d+\.\d+\.\d+)", first_lines(text)) for text in (bundle.read_text(), whole))
+    assert match and theirs and match[1] == theirs[1], "fetch the dist-min package of the Python package's version"
 
 
 def test_still_charts_fall_back_to_full_bundle() -> None:
@@ -33,8 +33,8 @@ def test_still_charts_fall_back_to_full_bundle() -> None:
 
 def test_live_draws_nothing_that_it_lacks() -> None:
     types = (STATIC.parent / "types" / "globals.d.ts").read_text()  # tsc holds the scripts to them
-    found = re.search(r"interface Trace \{\s+type: (.+);", types)
-    assert found and set(re.findall(r'"(\w+)"', found[1])) <= OF_BASIC
+    match = re.search(r"interface Trace \{\s+type: (.+);", types)
+    assert match and set(re.findall(r'"(\w+)"', match[1])) <= OF_BASIC
 
 
 def test_its_licence_lies_beside_it() -> None:

@@ -94,12 +94,14 @@ def ask(client: httpx.Client, sql: str, accept: str = "application/json") -> htt
 
 
 def test_json_has_columns_rows_and_completeness(client: httpx.Client) -> None:
-    said = ask(client, "SELECT run_id, created_at, 1.5::DECIMAL(4, 2) AS d, [1, 2] AS l, NULL AS n FROM runs").json()
-    assert said["rows"] == [
+    document = ask(
+        client, "SELECT run_id, created_at, 1.5::DECIMAL(4, 2) AS d, [1, 2] AS l, NULL AS n FROM runs"
+    ).json()
+    assert document["rows"] == [
         {"run_id": "r1", "created_at": "2026-11-20T12:00:00+00:00", "d": 1.5, "l": [1, 2], "n": None}
     ]
-    assert [column["name"] for column in said["columns"]] == ["run_id", "created_at", "d", "l", "n"]
-    assert (said["row_count"], said["truncated"]) == (1, False)
+    assert [column["name"] for column in document["columns"]] == ["run_id", "created_at", "d", "l", "n"]
+    assert (document["row_count"], document["truncated"]) == (1, False)
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/csv"])
@@ -120,14 +122,14 @@ def test_csv_arrow_and_parquet_have_equal_rows(client: httpx.Client) -> None:
 
 
 def test_plain_text_query_returns_any_json(client: httpx.Client) -> None:
-    said = client.post(PATH, content=b"SELECT 1 AS one", headers={"content-type": "text/plain", "accept": "*/*"})
-    assert said.json()["rows"] == [{"one": 1}]
-    assert said.headers["pitwall-rows"] == "1"
+    response = client.post(PATH, content=b"SELECT 1 AS one", headers={"content-type": "text/plain", "accept": "*/*"})
+    assert response.json()["rows"] == [{"one": 1}]
+    assert response.headers["pitwall-rows"] == "1"
 
 
 def test_the_cap_is_told(client: httpx.Client) -> None:
-    said = ask(client, "SELECT range FROM range(200000)", "text/csv")
-    assert (said.headers["pitwall-rows"], said.headers["pitwall-truncated"]) == ("100000", "true")
+    response = ask(client, "SELECT range FROM range(200000)", "text/csv")
+    assert (response.headers["pitwall-rows"], response.headers["pitwall-truncated"]) == ("100000", "true")
 
 
 @pytest.mark.parametrize(
@@ -195,8 +197,8 @@ def placed(block: str, url: str) -> str:
 def test_the_documented_curl_works(url: str, settings: Settings, token: str, number: int) -> None:
     environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}
     argv = ["bash", "-euo", "pipefail", "-c", placed(blocks("bash")[number], url)]
-    done = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "r1" in done.stdout or "token make" in blocks("bash")[number]
+    process = subprocess.run(argv, env=environ, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "r1" in process.stdout or "token make" in blocks("bash")[number]
 
 
 @pytest.mark.parametrize("number", range(len(blocks("python"))))
@@ -206,9 +208,9 @@ def test_the_documented_python_works(url: str, settings: Settings, token: str, n
     *lines, last = placed(blocks("python")[number], url).strip().splitlines()
     code = "\n".join([*lines, f"print({last})" if not last.startswith((" ", "print")) else last])
     environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}
-    done = subprocess.run([sys.executable, "-c", code], env=environ, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "one" in done.stdout
+    process = subprocess.run([sys.executable, "-c", code], env=environ, cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert "one" in process.stdout
 
 
 def test_the_document_has_all_three(settings: Settings) -> None:

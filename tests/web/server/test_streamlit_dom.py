@@ -18,7 +18,7 @@ from web.assets import STATIC
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
 ROOT = Path(__file__).resolve().parents[3]
 CSS = re.sub(r"/\*.*?\*/", "", (STATIC / "streamlit_dom.css").read_text(), flags=re.DOTALL)
-STYLES = [(found[1].strip(), found[2]) for found in re.finditer(r"([^{}]+)\{([^{}]*)\}", CSS)]
+STYLES = [(match[1].strip(), match[2]) for match in re.finditer(r"([^{}]+)\{([^{}]*)\}", CSS)]
 SELECTORS = dict(re.findall(r'^export const (\w+) = "(.+)";$', (STATIC / "streamlit_dom.js").read_text(), re.MULTILINE))
 NAMES_STREAMLIT = re.compile(r"data-test|\.stApp|st-emotion|baseweb|\[role=")
 DRAWER_OPENS = "[data-testid=stExpandSidebarButton]"

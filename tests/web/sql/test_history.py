@@ -22,15 +22,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "asked.json"
 
 
-def asked(sql: str, outcome: str = "1 row in 2 ms", whose: str = "mine") -> HistoryEntry:
-    return HistoryEntry(sql, BEGAN, outcome, whose)
+def asked(sql: str, outcome: str = "1 row in 2 ms", text: str = "mine") -> HistoryEntry:
+    return HistoryEntry(sql, BEGAN, outcome, text)
 
 
 def after_restart(path: Path, *questions: HistoryEntry) -> list[HistoryEntry]:
     """What another process knows of this browser once all of these were asked, and a last one as a sign."""
     book = QueryHistory(path)
-    for one in (*questions, asked("SELECT 'the last'")):
-        book.add("ann", one)
+    for question in (*questions, asked("SELECT 'the last'")):
+        book.add("ann", question)
     wait_until(lambda: b"the last" in (path.read_bytes() if path.exists() else b""), 30)
     first, *others = QueryHistory(path).entries("ann")
     assert first.sql == "SELECT 'the last'"
@@ -49,7 +49,7 @@ def test_browser_sees_only_its_own_queries_once() -> None:
 
 
 def test_history_survives_restart_for_its_owner(path: Path) -> None:
-    questions = [asked("SELECT 1"), asked("SELECT '\u00e9\n'", whose="all"), asked("DROP VIEW runs", "Only a SELECT")]
+    questions = [asked("SELECT 1"), asked("SELECT '\u00e9\n'", text="all"), asked("DROP VIEW runs", "Only a SELECT")]
     assert after_restart(path, *questions) == questions[::-1]
     assert QueryHistory(path).entries("ben") == []
     assert path.stat().st_mode & 0o077 == 0
@@ -57,8 +57,8 @@ def test_history_survives_restart_for_its_owner(path: Path) -> None:
 
 def test_no_secret_is_written(path: Path) -> None:
     secret = asked(f"SELECT 'api_key={KEY}'")
-    told = asked("SELECT env FROM runs", f"Could not convert {KEY}")
-    assert after_restart(path, secret, told) == [told._replace(outcome="Could not convert <secret>")]
+    history_entry = asked("SELECT env FROM runs", f"Could not convert {KEY}")
+    assert after_restart(path, secret, history_entry) == [history_entry._replace(outcome="Could not convert <secret>")]
     assert KEY not in path.read_text()
 
 
@@ -128,4 +128,4 @@ def test_unwritable_file_keeps_history_in_memory(tmp_path: Path) -> None:
     book = QueryHistory(tmp_path / "no folder" / "asked.json")
     for sql in ("SELECT 1", "SELECT 2"):
         book.add("ann", asked(sql))
-    assert [one.sql for one in book.entries("ann")] == ["SELECT 2", "SELECT 1"]
+    assert [entry.sql for entry in book.entries("ann")] == ["SELECT 2", "SELECT 1"]

@@ -64,12 +64,12 @@ def page(**params: str | list[str]) -> AppTest:
 
 
 def press(at: AppTest, label: str) -> None:
-    next(one for one in at.button if one.label == label).click().run()
+    next(button for button in at.button if button.label == label).click().run()
     assert not at.exception, at.exception
 
 
 def said(at: AppTest) -> str:
-    return " ".join(str(one.value) for one in (*at.markdown, *at.caption, *at.error, *at.info))
+    return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.error, *at.info))
 
 
 def test_the_address_is_asked_and_its_chart_drawn(folder: tuple[Store, Settings]) -> None:
@@ -87,10 +87,14 @@ def test_editor_finds_view_columns_once(folder: tuple[Store, Settings], monkeypa
         described.extend(["DESCRIBE"] * sql.startswith("DESCRIBE"))
         return store.query(sql, params)
 
-    known = completions(counted)
-    assert "decode_tps" in known["run_windows"] and "name" in known["runs"] and "name" in known["runs_found"]
+    known_completions = completions(counted)
+    assert (
+        "decode_tps" in known_completions["run_windows"]
+        and "name" in known_completions["runs"]
+        and "name" in known_completions["runs_found"]
+    )
     times = len(described)
-    assert completions(counted) == known and len(described) == times > 10
+    assert completions(counted) == known_completions and len(described) == times > 10
     monkeypatch.setattr("web.sql.completion.views_version", lambda query: "of another Pitwall")
     completions(counted)
     assert len(described) == 2 * times, "other views may have other columns"
@@ -143,7 +147,7 @@ def test_open_panels_stay_on_another_query() -> None:
     at.button(key="asked-0").click().run()
     assert "20 rows in" in said(at)
     assert (at.query_params["fold"], at.query_params["view"]) == ("macros", "requests")
-    assert [one.label for one in at.expander if one.proto.expanded] == ["Table macros"]
+    assert [expander.label for expander in at.expander if expander.proto.expanded] == ["Table macros"]
 
 
 @pytest.mark.wide
@@ -154,19 +158,19 @@ def test_saved_query_returns_as_drawn(folder: tuple[Store, Settings]) -> None:
     words = {name: at.query_params[name] for name in ("draw", "x", "color")}
     assert at.query_params["query"] in ("as drawn", ["as drawn"]), "and the address says how"
     assert [*words.values()] in (["point", "k", "name"], [["point"], ["k"], ["name"]])
-    drawn = still_charts(at)[0]["figure"]
+    figure = still_charts(at)[0]["figure"]
 
     alone = page(query="as drawn")
-    assert still_charts(alone)[0]["figure"] == drawn and set(alone.query_params) == {"query"}
+    assert still_charts(alone)[0]["figure"] == figure and set(alone.query_params) == {"query"}
     alone.segmented_control(key="sql-draw").set_value("table").run()
     assert not still_charts(alone) and alone.query_params["draw"] in ("table", ["table"])
     opened = page(sql="SELECT 1 AS one")
     press(opened, "as drawn")
-    assert still_charts(opened)[0]["figure"] == drawn
+    assert still_charts(opened)[0]["figure"] == figure
     assert opened.query_params["draw"] in ("point", ["point"])
     opened.text_input(key="sql-name").set_value("").run()
     press(opened, "Run")
-    assert "sql" in opened.query_params and still_charts(opened)[0]["figure"] == drawn
+    assert "sql" in opened.query_params and still_charts(opened)[0]["figure"] == figure
 
 
 def test_foreign_words_in_a_file_are_skipped(folder: tuple[Store, Settings]) -> None:
@@ -192,7 +196,7 @@ def test_explain_shows_the_plan_without_doubling() -> None:
 
 
 def plan(at: AppTest) -> str:
-    return next(body for one in at.get("html") if "pw-pre" in (body := str(one.proto.body)))
+    return next(body for element in at.get("html") if "pw-pre" in (body := str(element.proto.body)))
 
 
 @pytest.mark.wide
@@ -207,11 +211,11 @@ def test_what_was_asked_before_is_one_press_away() -> None:
 def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("sql_page", "sql_request"):
         monkeypatch.setattr(f"web.sql.{module}.current_session_id", lambda: "ann")
-    kept = tmp_path / "asked.json"
+    kept_tmp_path = tmp_path / "asked.json"
     for label in ("", "SELECT 1 AS one"):
-        monkeypatch.setattr(services(), "sql_history", QueryHistory(kept))
+        monkeypatch.setattr(services(), "sql_history", QueryHistory(kept_tmp_path))
         at = page() if label else page(sql="SELECT 1 AS one")
-        wait_until(kept.exists, 60)
+        wait_until(kept_tmp_path.exists, 60)
     press(at, "SELECT 1 AS one")
     assert "1 row in" in said(at)
 
@@ -219,7 +223,7 @@ def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: py
 def test_refusal_is_a_sentence_and_is_remembered() -> None:
     at = page(sql="DROP VIEW runs")
     assert "Only a SELECT can be run here" in said(at)
-    assert [one.outcome for one in services().sql_history.entries("")] == [
+    assert [entry.outcome for entry in services().sql_history.entries("")] == [
         "Only a SELECT can be run here: the store is read, never changed."
     ]
 
@@ -258,7 +262,9 @@ def test_operator_queries_all_kept_in_address() -> None:
     assert "all machines\\: 1 row in 7 ms" in said(at)
     at = page(sql="SELECT 1 AS one")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
-    next(one for one in at.segmented_control if one.label == "Runs of").set_value("all").run()
+    next(
+        segmented_control for segmented_control in at.segmented_control if segmented_control.label == "Runs of"
+    ).set_value("all").run()
     press(at, "Run")
     assert at.query_params["machines"] in ("all", ["all"])
     assert at.dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
@@ -284,18 +290,18 @@ def test_nobody_else_asks_all_machines(folder: tuple[Store, Settings], monkeypat
         assert at.dataframe[0].value.columns[0] == "name"
     at = page(sql="SELECT 1 AS one", machines="all")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
-    assert not [one for one in at.segmented_control if one.label == "Runs of"]
+    assert not [segmented_control for segmented_control in at.segmented_control if segmented_control.label == "Runs of"]
 
 
 def test_a_long_answer_is_not_sent_with_the_page() -> None:
     long = "SELECT range AS n, repeat('x', 30) AS words FROM range(60000)"
     at = page(sql=long)
-    (links,) = (one.proto.body for one in at.get("html") if "Download as" in one.proto.body)
+    (links,) = (element.proto.body for element in at.get("html") if "Download as" in element.proto.body)
     address = f"answer?{urlencode({'sql': long, 'as': 'csv', 'name': 'query'})}"
     assert f'<a href="{escape(address)}" target="_self">CSV</a>' in links and not at.get("download_button")
     assert len(page(sql="SELECT 1 AS one").get("download_button")) == 2
     at = page(sql=f"{long} -- {'x' * 20_000}")
-    assert "too long for a URL" in said(at) and not any("Download" in one.proto.body for one in at.get("html"))
+    assert "too long for a URL" in said(at) and not any("Download" in element.proto.body for element in at.get("html"))
 
 
 def test_readme_questions_stand_there_and_run() -> None:

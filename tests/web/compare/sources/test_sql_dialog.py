@@ -43,14 +43,16 @@ def counters(run_id: str, second: int) -> CounterSample:
 
 @pytest.mark.publishes
 def test_shown_sql_gives_the_page_numbers(settings: Settings) -> None:
-    shown = statements(IDS)
+    shown_statements = statements(IDS)
     sandbox = Sandbox(settings, run_bounded)
-    windows, acceptance, _requests = (sandbox.ask(one.sql).table.to_pylist() for one in shown)
+    windows, acceptance, _requests = (sandbox.ask(one.sql).table.to_pylist() for one in shown_statements)
     store = Store.open(settings)
-    asked = run_data.windows(store, IDS, PEAK_WINDOW_S)
+    requested_windows = run_data.windows(store, IDS, PEAK_WINDOW_S)
     ratios = run_data.acceptance(store, IDS)
     store.close()
-    assert [row["decode_tps"] for row in windows if row["run_id"] == "it's"] == [w.decode_tps for w in asked["it's"]]
+    assert [row["decode_tps"] for row in windows if row["run_id"] == "it's"] == [
+        w.decode_tps for w in requested_windows["it's"]
+    ]
     assert len(windows) > 10
     assert {row["run_id"]: row["acceptance_length"] for row in acceptance} == dict.fromkeys(IDS, 2.0)
     assert ratios["r1"].length == 2.0

@@ -48,12 +48,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
 
 
 def machine(**changes: object) -> Machine:
-    given = {
+    fields = {
         "id": "m2", "host_name": "box-2", "addresses": ["10.0.0.2"], "system": None, "cpu": None, "cores": None,
         "memory_bytes": None, "gpus": [], "gpus_reason": "no_driver", "driver_version": None, "cuda_version": None,
         "seen_at": NOW,
     }  # fmt: skip
-    return Machine(**(given | changes))  # type: ignore[arg-type]
+    return Machine(**(fields | changes))  # type: ignore[arg-type]
 
 
 def be(monkeypatch: pytest.MonkeyPatch, role: str | None) -> None:
@@ -75,7 +75,7 @@ def typed(at: AppTest, name: str, url: str, token: str) -> AppTest:
 
 
 def shown(at: AppTest) -> str:
-    return " ".join(str(one.proto.body) for one in at.get("html"))
+    return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
 def plain(markdown: str) -> str:
@@ -99,7 +99,7 @@ def peer(name: str = "box-2", url: str = "https://box-2") -> Peer:
 
 def test_operator_confirms_and_removes_with_audit(store: Store) -> None:
     at = typed(panel(), "box-2", "https://box-2.example/", "a-token-of-theirs")
-    assert [(one.name, one.url, one.token) for one in book(store).all()] == [
+    assert [(element.name, element.url, element.token) for element in book(store).all()] == [
         ("box-2", "https://box-2.example", "a-token-of-theirs")
     ]
     assert at.text_input(key="peer-token").value == "", "the token stays in no field"
@@ -124,7 +124,7 @@ def test_operator_confirms_and_removes_with_audit(store: Store) -> None:
 )
 def test_unwatchable_peer_refused_in_a_sentence(store: Store, name: str, url: str, token: str, sentence: str) -> None:
     at = typed(panel(), name, url, token)
-    assert [sentence in plain(one.value) for one in at.error] == [True]
+    assert [sentence in plain(error.value) for error in at.error] == [True]
     assert book(store).all() == [] and audited(store) == []
 
 
@@ -164,7 +164,7 @@ def test_how_it_stands_is_told_with_the_reason(
 
 def test_lake_proposal_fills_in_without_contact(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     at = panel()
-    assert any("Proposed by the lake: box-2 (box-2, 10.0.0.2)" in plain(one.value) for one in at.markdown)
+    assert any("Proposed by the lake: box-2 (box-2, 10.0.0.2)" in plain(markdown.value) for markdown in at.markdown)
     at.button(key="propose-m2").click().run()
     assert (at.text_input(key="peer-name").value, at.text_input(key="peer-url").value) == ("box-2", "https://box-2")
     assert book(store).all() == [], "nobody gave a token"
@@ -177,14 +177,14 @@ def test_own_and_watched_machines_not_proposed(store: Store, tmp_path: Path) -> 
 
     lake: Store = services().fleet  # type: ignore[assignment]
     lake.save_machine(machine(id="own", host_name="here")).result()
-    known: list[MachineRow] = machines(lake)
-    assert {row.machine_id for row in proposed_machines(known, [], "own")} == {"m2"}
+    machine_rows: list[MachineRow] = machines(lake)
+    assert {row.machine_id for row in proposed_machines(machine_rows, [], "own")} == {"m2"}
     for url in ("https://BOX-2:8443/pitwall", "https://10.0.0.2"):
-        assert proposed_machines(known, [peer(url=url)], "own") == []
+        assert proposed_machines(machine_rows, [peer(url=url)], "own") == []
 
 
 def row(**fields: object) -> MachineRow:
-    known: dict[str, object] = {
+    known_fields: dict[str, object] = {
         "machine_id": "m2",
         "label": None,
         "host_name": "box-2",
@@ -192,7 +192,7 @@ def row(**fields: object) -> MachineRow:
         "seen_at": NOW,
     }
     blank: dict[str, object] = dict.fromkeys(MachineRow.__dataclass_fields__)
-    return MachineRow(**{**blank, "gpus": [], "runs": 0, **known, **fields})  # type: ignore[arg-type]
+    return MachineRow(**{**blank, "gpus": [], "runs": 0, **known_fields, **fields})  # type: ignore[arg-type]
 
 
 def test_announced_address_prefilled_unless_peer(
@@ -204,9 +204,9 @@ def test_announced_address_prefilled_unless_peer(
     assert form["peer-url"] == "https://gpu.example/pitwall"
     _fill_in(row())
     assert form["peer-url"] == "https://box-2"
-    known = [row(url="https://gpu.example/pitwall")]
-    assert proposed_machines(known, [], "own") == known
-    assert proposed_machines(known, [peer(url="https://gpu.example/pitwall")], "own") == []
+    rows = [row(url="https://gpu.example/pitwall")]
+    assert proposed_machines(rows, [], "own") == rows
+    assert proposed_machines(rows, [peer(url="https://gpu.example/pitwall")], "own") == []
 
 
 def test_remote_run_links_to_its_certain_pitwall() -> None:

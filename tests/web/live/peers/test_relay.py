@@ -102,23 +102,23 @@ class Box:
 
 
 def frame(line: ClientConnection) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(line.recv(timeout=PATIENCE_S))
-    return told
+    fields: dict[str, Any] = json.loads(line.recv(timeout=PATIENCE_S))
+    return fields
 
 
 def frame_of(line: ClientConnection, kind: str, run_id: str) -> dict[str, Any]:
     end_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < end_s:
-        told = frame(line)
-        if (told["type"], told.get("run")) == (kind, run_id):
-            return told
+        actual_frame = frame(line)
+        if (actual_frame["type"], actual_frame.get("run")) == (kind, run_id):
+            return actual_frame
     raise AssertionError(f"no {kind} of {run_id} came")
 
 
-def wait_for(holds: Callable[[], object], what: str) -> None:
+def wait_for(holds: Callable[[], object], text: str) -> None:
     end_s = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < end_s, what
+        assert time.monotonic() < end_s, text
         time.sleep(0.05)
 
 
@@ -169,19 +169,21 @@ def token_of(box: Box, *scopes: Scope) -> str:
 def test_remote_run_is_watched_beside_own_run(mine: Box, theirs: Box) -> None:
     confirm(mine, theirs.address, token_of(theirs))
     wait_for(lambda: mine.elsewhere.knows("r-theirs"), "the other's run is not known")
-    with mine.watch("r-mine", "r-theirs") as one, mine.watch("r-theirs") as two:
-        assert frame_of(one, "snapshot", "r-mine")["meta"]["name"] == "r-mine"
-        for line in (one, two):
+    with mine.watch("r-mine", "r-theirs") as watch, mine.watch("r-theirs") as two:
+        assert frame_of(watch, "snapshot", "r-mine")["meta"]["name"] == "r-mine"
+        for line in (watch, two):
             assert frame_of(line, "snapshot", "r-theirs")["meta"]["name"] == "r-theirs"
         theirs.add_watts("r-theirs", 1)
-        for line in (one, two):
+        for line in (watch, two):
             delta = frame_of(line, "delta", "r-theirs")
             assert delta["series"]["gpu_power_w"]["v"] == [101.0]
         subscribed = [channel for channel in theirs.hub._channels.values() if channel.viewers]
         assert [len(channel.viewers) for channel in subscribed] == [1], "once for all who watch here"
         mine.add_watts("r-mine", 1)
-        assert frame_of(one, "delta", "r-mine")["series"]["gpu_power_w"]["v"] == [101.0]
-    wait_for(lambda: not any(one.viewers for one in theirs.hub._channels.values()), "nobody watches it any more")
+        assert frame_of(watch, "delta", "r-mine")["series"]["gpu_power_w"]["v"] == [101.0]
+    wait_for(
+        lambda: not any(channel.viewers for channel in theirs.hub._channels.values()), "nobody watches it any more"
+    )
 
 
 def test_programs_and_guests_see_own_runs_alone(mine: Box, theirs: Box) -> None:
@@ -275,15 +277,15 @@ def test_frames_of_other_runs_are_dropped(serve: Serve, mine: Box, frames: list[
 
 
 def test_redirect_is_not_followed_with_token(serve: Serve, mine: Box, theirs: Box) -> None:
-    seen: list[str] = []
+    texts: list[str] = []
 
     async def elsewhere(request: Any) -> RedirectResponse:
-        seen.append(request.headers["authorization"])
+        texts.append(request.headers["authorization"])
         return RedirectResponse(f"http://{theirs.address}/api/live")
 
     token = token_of(theirs)
     with serve(Starlette(routes=[Route("/api/live", elsewhere)])) as address:
         confirm(mine, address, token)
         wait_for(lambda: "307" in mine.elsewhere.troubles().get("box-2", ""), "the redirect is not told")
-    assert set(seen) == {f"Bearer {token}"}
+    assert set(texts) == {f"Bearer {token}"}
     assert TokenBook(theirs.settings.tokens_path).all()[0].last_used_at is None

@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[4]
 
 def test_unknown_series_of_a_peer_are_left_out() -> None:
     series = '"series": {"constructor": {"t": [1], "v": [1]}, "decode_tps": {"t": [1, 2.5], "v": [null, 3]}}'
-    said = json.loads(checked_frame(f'{OTHERS}"marks": [], "more": 1, {series}}}'))
-    assert said == {
+    document = json.loads(checked_frame(f'{OTHERS}"marks": [], "more": 1, {series}}}'))
+    assert document == {
         "type": "snapshot", "run": "r-other", "server_t": 1, "seq": 1, "cursor": "", "marks": [],
         "series": {"decode_tps": {"t": [1, 2.5], "v": [None, 3]}},
     }  # fmt: skip
@@ -95,8 +95,10 @@ def test_what_cannot_be_watched_is_not_confirmed(
     (tmp_path / "words.pem").write_text("words")
     environ = os.environ | {"PITWALL_DATA": str(tmp_path), "PITWALL_PEER_TOKEN": "x" * 20}
     argv = [str(ROOT / "pitwall"), "peer", "add", "a", *words]
-    done = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True)
-    assert done.returncode == status and sentence in done.stderr and "Traceback" not in done.stderr, done.stderr
+    process = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert process.returncode == status and sentence in process.stderr and "Traceback" not in process.stderr, (
+        process.stderr
+    )
     assert not (tmp_path / "peers.json").exists()
 
 

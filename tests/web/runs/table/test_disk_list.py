@@ -53,12 +53,12 @@ def opened(**params: str) -> AppTest:
 
 
 def listed(at: AppTest) -> list[str]:
-    html = " ".join(str(one.proto.body) for one in at.get("html"))
+    html = " ".join(str(element.proto.body) for element in at.get("html"))
     return [part.partition("</a>")[0].partition(">")[2] for part in html.split("<a ")[1:]]
 
 
 def said(at: AppTest) -> str:
-    return " ".join(one.value for one in at.caption)
+    return " ".join(caption.value for caption in at.caption)
 
 
 def test_runs_listed_by_size_without_measurement(measured: list[Settings]) -> None:
@@ -69,7 +69,7 @@ def test_runs_listed_by_size_without_measurement(measured: list[Settings]) -> No
     assert listed(at)[:5] == newest and len(listed(at)) == 15
     at.button(key="runs-more-disk_rows").click().run()
     assert len(listed(at)) == 20 and at.query_params["disk_rows"] in ("50", ["50"])
-    assert not [one for one in at.button if one.key == "runs-more-disk_rows"] and len(measured) == 1
+    assert not [button for button in at.button if button.key == "runs-more-disk_rows"] and len(measured) == 1
 
 
 def test_smallest_run_is_found_by_name(measured: list[Settings]) -> None:
@@ -88,7 +88,7 @@ def test_disk_is_measured_on_open_and_demand(measured: list[Settings]) -> None:
     (measured[0].runs_dir / largest / "server.log").write_bytes(b"")
     at.run()
     assert len(measured) == 1
-    next(one for one in at.button if one.label == "Measure again").click().run()
+    next(button for button in at.button if button.label == "Measure again").click().run()
     assert len(measured) == 2 and next(iter(at.session_state[disk_list._MEASURED].bytes_by_run)) != largest
     at.toggle[0].set_value(False).run()
     at.toggle[0].set_value(True).run()

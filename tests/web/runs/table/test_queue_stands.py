@@ -12,8 +12,8 @@ from web.runs.queue_panel import queue_fingerprint
 
 
 def a_run(number: int, state: RunState, position: float | None) -> Run:
-    made = Run(id=f"r{number}", name="r", color=0, config=Config(), machine_id="m", created_at=datetime.now(UTC))
-    return made.model_copy(update={"state": state, "queue_position": position})
+    run = Run(id=f"r{number}", name="r", color=0, config=Config(), machine_id="m", created_at=datetime.now(UTC))
+    return run.model_copy(update={"state": state, "queue_position": position})
 
 
 def test_queue_redraws_on_other_content(monkeypatch: pytest.MonkeyPatch) -> None:

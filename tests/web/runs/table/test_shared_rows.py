@@ -97,6 +97,6 @@ def test_imported_numbers_are_styled_for_each_viewer(store: Store, monkeypatch: 
     monkeypatch.setattr("web.runs.table.run_table.ground", lambda: "light")
     newest = listing(store, RunFilter(), 10).runs[0]
     store.save_run(newest.model_copy(update={"kind": "imported"}))
-    found = listing(store, RunFilter(), 10)
-    first, second = (_shared_rows(found.runs, found.lines, ["name", "stream"], {}) for _ in range(2))
+    actual_listing = listing(store, RunFilter(), 10)
+    first, second = (_shared_rows(actual_listing.runs, actual_listing.lines, ["name", "stream"], {}) for _ in range(2))
     assert isinstance(first, Styler) and isinstance(second, Styler) and first is not second

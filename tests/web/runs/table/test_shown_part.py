@@ -68,12 +68,14 @@ def page(**params: str | list[str]) -> AppTest:
 
 
 def said(at: AppTest) -> str:
-    return next(one.value for one in at.caption if "runs that have ended" in one.value or "groups" in one.value)
+    return next(
+        caption.value for caption in at.caption if "runs that have ended" in caption.value or "groups" in caption.value
+    )
 
 
 def test_what_matches_is_counted_by_the_store(store: Store) -> None:
-    wanted = RunFilter(words=("fp8",), states=("finished",))
-    assert count_runs(store, wanted) == len(find_runs(store, wanted, 100)) == 9
+    run_filter = RunFilter(words=("fp8",), states=("finished",))
+    assert count_runs(store, run_filter) == len(find_runs(store, run_filter, 100)) == 9
     assert count_runs(store, RunFilter(words=("it's $x {not} there",))) == 0
 
 
@@ -84,7 +86,7 @@ def test_partial_list_says_so_and_expands(store: Store) -> None:
     at.button(key="runs-more-rows").click().run()
     assert at.query_params["rows"] in ("10", ["10"]) and at.query_params["find"] in ("fp8", ["fp8"])
     assert len(at.dataframe[0].value) == 10 and said(at) == "10 of 20 runs that have ended"
-    assert [one for one in at.button if one.key == "runs-more-rows"] == []
+    assert [button for button in at.button if button.key == "runs-more-rows"] == []
 
 
 def test_config_field_in_address_is_rarer_filter(store: Store) -> None:
@@ -93,7 +95,7 @@ def test_config_field_in_address_is_rarer_filter(store: Store) -> None:
     at.session_state["runs-more-filters"] = True  # as a press does
     at.run()
     assert at.multiselect(key="runs-k").value == ["2", "4"]
-    assert "runs-model" not in {one.key for one in at.multiselect}, "all runs have the same"
+    assert "runs-model" not in {multiselect.key for multiselect in at.multiselect}, "all runs have the same"
     at.multiselect(key="runs-k").set_value(["8"]).run()
     assert at.query_params["k"] in ("8", ["8"]) and said(at) == "1 of 20 runs that have ended"
 
@@ -114,8 +116,8 @@ def test_a_table_gets_no_column_that_is_not_shown(store: Store) -> None:
 
 def test_reversed_order_keeps_unknown_last(store: Store) -> None:
     lowest = page(order="output", reversed="1", rows="10")
-    told = list(lowest.dataframe[0].value["output"])
-    assert told == sorted(told) and said(lowest).endswith("(sorted by Output, tok/s, ascending)")
+    output = list(lowest.dataframe[0].value["output"])
+    assert output == sorted(output) and said(lowest).endswith("(sorted by Output, tok/s, ascending)")
     lowest.toggle(key="runs-reversed").set_value(False).run()
     highest = list(lowest.dataframe[0].value["output"])
     assert highest == sorted(highest, reverse=True) and "reversed" not in lowest.query_params
@@ -145,9 +147,9 @@ def test_cleared_filters_leave_order_and_groups(store: Store) -> None:
 def test_leading_columns_are_what_runs_are_told_by(store: Store) -> None:
     leading = ["name", "star", "config", "stream", "output", "tokens_per_step"]
     assert list(COLUMNS)[1:7] == leading
-    rest = list(COLUMNS)
-    assert rest.index("acceptance") + 1 == rest.index("state") == rest.index("when") - 1
-    assert rest.index("when") < min(rest.index(name) for name in ("printed", "stated", "typical"))
+    columns = list(COLUMNS)
+    assert columns.index("acceptance") + 1 == columns.index("state") == columns.index("when") - 1
+    assert columns.index("when") < min(columns.index(name) for name in ("printed", "stated", "typical"))
 
 
 def test_configuration_begins_with_its_settings_and_ends_with_the_model(store: Store) -> None:
@@ -164,18 +166,18 @@ def test_phone_shows_a_number_beside_the_name(store: Store, monkeypatch: pytest.
 
 
 def test_equal_configs_group_with_unknown_last(store: Store, tmp_path: Path) -> None:
-    wanted = RunFilter(states=("finished",), order_by="config")
-    configs = [run.config for run in find_runs(store, wanted, 100)]
-    told = [(one.quantization, one.speculative and one.speculative.num_tokens) for one in configs]
+    run_filter = RunFilter(states=("finished",), order_by="config")
+    configs = [run.config for run in find_runs(store, run_filter, 100)]
+    rows = [(config.quantization, config.speculative and config.speculative.num_tokens) for config in configs]
     bold, none = ("<i>q</i>", 1), (None, None)
-    assert list(dict.fromkeys(told)) == [none, bold, ("fp8", None), ("fp8", 2), ("fp8", 4), (None, 2), (None, 4)]
-    with closing(Store.open(Settings(data_dir=tmp_path))) as other:
-        (ladder,) = find_runs(store, wanted, 1)
+    assert list(dict.fromkeys(rows)) == [none, bold, ("fp8", None), ("fp8", 2), ("fp8", 4), (None, 2), (None, 4)]
+    with closing(Store.open(Settings(data_dir=tmp_path))) as other_connection:
+        (ladder,) = find_runs(store, run_filter, 1)
         for run_id, workload in (("a", "agents"), ("none", None), ("z", "ladder")):
             spec = WorkloadSpec(name=workload) if workload else None
-            other.save_run(ladder.model_copy(update={"id": run_id, "workload": spec}))
+            other_connection.save_run(ladder.model_copy(update={"id": run_id, "workload": spec}))
         for is_reversed, ids in ((False, ["a", "z", "none"]), (True, ["z", "a", "none"])):
-            by_workload = find_runs(other, RunFilter(order_by="workload", is_reversed=is_reversed), 9)
+            by_workload = find_runs(other_connection, RunFilter(order_by="workload", is_reversed=is_reversed), 9)
             assert [run.id for run in by_workload] == ids
 
 
