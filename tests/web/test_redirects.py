@@ -20,7 +20,7 @@ resume_redirect()
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def sent_addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the addresses that the page's scripts sent to the browser."""
     addresses: list[str] = []
 
@@ -31,14 +31,14 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def test_rerun_before_the_browser_followed_sends_it_again(sent: list[str]) -> None:
+def test_rerun_before_the_browser_followed_sends_it_again(sent_addresses: list[str]) -> None:
     at = AppTest.from_string(SCRIPT).run()
-    assert not sent
+    assert not sent_addresses
     at.button[0].click().run()
-    assert set(sent) == {"live?run=a&run=b"} and not at.exception
-    sent.clear()
+    assert set(sent_addresses) == {"live?run=a&run=b"} and not at.exception
+    sent_addresses.clear()
     at.run()  # such as the rerun of a fragment that has seen the new runs
-    assert sent == ["live?run=a&run=b"]
+    assert sent_addresses == ["live?run=a&run=b"]
 
 
 def test_every_redirect_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,15 +52,15 @@ def test_every_redirect_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(first) == 1 and len(set(ids)) == 2
 
 
-def test_arrival_ends_it(sent: list[str]) -> None:
+def test_arrival_ends_it(sent_addresses: list[str]) -> None:
     at = AppTest.from_string(SCRIPT).run()
     at.button[0].click().run()
-    sent.clear()
+    sent_addresses.clear()
     at.query_params["run"] = ["a", "b"]
     at.run()
     at.query_params["run"] = ["c"]  # the viewer's own choice afterwards
     at.run()
-    assert sent == []
+    assert sent_addresses == []
 
 
 @pytest.mark.parametrize(

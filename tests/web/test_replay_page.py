@@ -24,7 +24,7 @@ PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "replay.py")
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[Run]]]:
+def replay_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[Run]]]:
     """Two runs of one load, and one whose load has no requests."""
     store, rng = Store.open(Settings(data_dir=tmp_path_factory.mktemp("replay") / "data")), np.random.default_rng(6)
     played = [stored(store, IdealEngine(0.02).run("ladder", rng, dict(SMALL)), 0, minutes) for minutes in (0, 10)]
@@ -34,35 +34,35 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list
 
 @pytest.fixture(autouse=True)
 def runs(
-    kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+    replay_store: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
 ) -> list[Run]:
-    provide_services(SimpleNamespace(store=kept[0], fleet=None))
+    provide_services(SimpleNamespace(store=replay_store[0], fleet=None))
     for room in ("web.actions", "web.visibility"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
     monkeypatch.setattr("web.sharing.share_dialog.show_share_button", lambda *_: None)
     monkeypatch.setattr("web.replay.component._component", lambda **_: None)
-    return kept[1]
+    return replay_store[1]
 
 
 def page(**params: str | list[str]) -> AppTest:
     return page_at(PAGE, **params)
 
 
-def said(at: AppTest) -> str:
+def page_text(at: AppTest) -> str:
     return " ".join(str(element.value) for element in (*at.caption, *at.info, *at.warning)).replace("\\", "")
 
 
 def test_first_run_without_requests_is_named(runs: list[Run]) -> None:
-    words = said(page(run=[runs[2].id, runs[0].id]))
+    words = page_text(page(run=[runs[2].id, runs[0].id]))
     assert f"No request of {runs[2].name} succeeded under" in words and "in common" not in words
 
 
 def test_answers_that_are_not_played_are_counted(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [run.id for run in runs[:2]]
-    assert "are played" not in said(page(run=ids))
+    assert "are played" not in page_text(page(run=ids))
     monkeypatch.setattr("reports.runs.replay.MOST_ANSWERS", 2)
-    assert said(page(run=ids)).count("1 of ") == 2
+    assert page_text(page(run=ids)).count("1 of ") == 2
 
 
 @pytest.mark.parametrize("name", ["phase", "request", "speed", "run"])
@@ -76,5 +76,5 @@ def test_empty_page_shows_only_its_purpose(tmp_path: Path, provide_services: Pro
     with closing(Store.open(Settings(data_dir=tmp_path / "data"))) as empty:
         provide_services(SimpleNamespace(store=empty, fleet=None))
         at = page()
-    assert "token by token" in said(at) and "Start the demo" in said(at)
+    assert "token by token" in page_text(at) and "Start the demo" in page_text(at)
     assert not at.markdown, "what an expression of the script gave was printed"

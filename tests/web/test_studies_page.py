@@ -88,14 +88,14 @@ def page() -> AppTest:
     return at
 
 
-def told(at: AppTest) -> str:
+def page_text(at: AppTest) -> str:
     html = [str(element.proto.body) for element in at.get("html")]
     return " ".join([*html, *(caption.value for caption in at.caption), *(markdown.value for markdown in at.markdown)])
 
 
 def test_predicted_arm_is_never_called_measured(store: Store) -> None:
     keep(store, 4)
-    words = told(page())
+    words = page_text(page())
     assert "predicted 1.20x to 1.40x" in words and "not measured" in words and WHY in words
 
 
@@ -111,9 +111,9 @@ def test_folded_study_is_not_queried(store: Store, monkeypatch: pytest.MonkeyPat
 
 def test_end_time_is_a_range_or_unknown(store: Store) -> None:
     keep(store, 0)
-    assert "The end is not known yet: no start has finished." in told(page())
+    assert "The end is not known yet: no start has finished." in page_text(page())
     keep(store, 5)  # one more than the answer knows of
-    assert "It will probably end in 60 s to 5 min: 1 to 5 starts of 60 s each" in told(page()).replace("\\", "")
+    assert "It will probably end in 60 s to 5 min: 1 to 5 starts of 60 s each" in page_text(page()).replace("\\", "")
 
 
 def test_end_is_estimated_from_earlier_runs_at_first(store: Store) -> None:
@@ -128,7 +128,7 @@ def test_end_is_estimated_from_earlier_runs_at_first(store: Store) -> None:
         ended_at=now + timedelta(minutes=1),
     )  # fmt: skip
     store.save_run(earlier)
-    words = told(page()).replace("\\", "")
+    words = page_text(page()).replace("\\", "")
     assert "It will probably end in 2 min to 6 min: 2 to 6 starts of 60 s each by earlier runs" in words
 
 
@@ -156,7 +156,7 @@ def test_workloads_that_disagree_are_said_to(store: Store) -> None:
         plan=plan.model_dump(mode="json"), answer={**ANSWER, "answer": "unknown", "workloads": parts},
     )  # fmt: skip
     store.save_study(study)
-    words = told(page()).replace("\\", "")
+    words = page_text(page()).replace("\\", "")
     assert "It depends: a is best under ladder, b is best under knee." in words
     assert "Under ladder: a is best." in words and words.count("predicted 1.20x to 1.40x") == 2
 
@@ -177,7 +177,7 @@ def test_recipe_begins_once_fully_disclosed(store: Store) -> None:
     assert all(button.key != "begin-study" for button in at.button)
     at.text_input(key="recipe-without").set_value("bfcl").run()
     assert not at.error
-    words = told(at).replace("\\", "")
+    words = page_text(at).replace("\\", "")
     assert "1 arms" not in words and "lm-eval (gsm8k)" in words and "each serving all workloads" in words
     assert "gpu (line 3): " in words and "bfcl (line 27): it is left out, as asked for." in words
     at.button(key="begin-study").click().run()
@@ -187,7 +187,7 @@ def test_recipe_begins_once_fully_disclosed(store: Store) -> None:
 
 def test_study_of_three_settings_counts_starts(store: Store) -> None:
     at = form(FILE.replace("COMMAND", COMMAND))
-    assert "8 of 27 combinations under" in told(at) and "At most 18 starts" in told(at)
+    assert "8 of 27 combinations under" in page_text(at) and "At most 18 starts" in page_text(at)
 
 
 def test_study_on_host_begins_once_host_is_known(store: Store) -> None:
@@ -196,7 +196,7 @@ def test_study_on_host_begins_once_host_is_known(store: Store) -> None:
     assert any("There is no host gpu-box" in error.value.replace("\\", "") for error in at.error)
     HostBook(services().settings.hosts_path).add(Host(label="gpu-box", target="me@gpu-box"))
     at = form(text)
-    assert not at.error and "b on gpu-box" in told(at).replace("\\", "")
+    assert not at.error and "b on gpu-box" in page_text(at).replace("\\", "")
 
 
 @pytest.mark.parametrize(

@@ -66,12 +66,12 @@ def items_of(load: LoadBuilder) -> list[AccuracyItem]:
     return [row for row in load.rows if isinstance(row, AccuracyItem)]
 
 
-def one(rows: Sequence[Result], metric: str, statistic: str, point: str | None = None) -> Result:
+def result_at(rows: Sequence[Result], metric: str, statistic: str, point: str | None = None) -> Result:
     (found,) = [r for r in rows if (r.metric, r.statistic) == (metric, statistic) and point in (None, r.point)]
     return found
 
 
 def value(rows: Sequence[Result], metric: str, statistic: str, point: str | None = None) -> float:
-    value = one(rows, metric, statistic, point).value
+    value = result_at(rows, metric, statistic, point).value
     assert value is not None
     return value

@@ -13,7 +13,7 @@ from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import answer_lines
 from load_records import Result
 from tests.collectors.imports.captured import results_of
-from tests.collectors.imports.test_posted_benchmarks import written
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 
 MLX = "==========\nPrompt: 12 tokens, 150.5 tokens-per-sec\nGeneration: 90 tokens, 45.5 tokens-per-sec\n"
 BATCH = (
@@ -294,7 +294,7 @@ def key_of(row: Result) -> str:
 def test_values_of_a_tool(
     tmp_path: Path, tool: str, text: str, lengths: tuple[int | None, ...], values: dict[str, float], frame: str
 ) -> None:
-    (load,) = written(tmp_path, "post.md", frame.replace("{}", text))
+    (load,) = loads_of_text(tmp_path, "post.md", frame.replace("{}", text))
     rows = results_of(load)
     assert load.tool == tool
     assert {key_of(row): row.value for row in rows} == values
@@ -303,20 +303,20 @@ def test_values_of_a_tool(
 
 
 def test_each_length_of_exllamas_speeds_is_a_point(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.md", EXL2_SPEEDS)
+    (load,) = loads_of_text(tmp_path, "post.md", EXL2_SPEEDS)
     assert [(row.point, row.metric, row.value, row.depth_tokens) for row in results_of(load)] == [
         ("pp512", "prompt_tps", 3200.5, None), ("tg127 @ d1024", "decode_tps", 55.25, 1024),
     ]  # fmt: skip
 
 
 def test_answers_below_each_other_are_numbered_and_share_their_facts(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "log.txt", KOBOLD + KOBOLD.replace("36.5", "30.5").replace("1132", "1300"))
+    (load,) = loads_of_text(tmp_path, "log.txt", KOBOLD + KOBOLD.replace("36.5", "30.5").replace("1132", "1300"))
     assert {row.point for row in results_of(load)} == {"answer 1", "answer 2"}
     assert load.params["max_tokens"] == "512" and load.params["answer 2: context"] == "1300/8192"
 
 
 def test_models_of_ollamas_benchmark_are_loads(tmp_path: Path) -> None:
-    loads = written(tmp_path, "bench.txt", OLLAMA_BENCH + OLLAMA_BENCH[12:].replace("gem3", "hf.co/a/b:Q4"))
+    loads = loads_of_text(tmp_path, "bench.txt", OLLAMA_BENCH + OLLAMA_BENCH[12:].replace("gem3", "hf.co/a/b:Q4"))
     assert [(load.model, load.params["quantization"]) for load in loads] == [
         ("gem3", "Q4_K_M"),
         ("hf.co/a/b:Q4", "Q4_K_M"),
@@ -324,24 +324,24 @@ def test_models_of_ollamas_benchmark_are_loads(tmp_path: Path) -> None:
 
 
 def test_level_and_model_stand_in_the_command(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "oha.txt", "$ oha -n 100 -c 8 -m POST http://localhost:8000/v1/chat/completions\n" + OHA
     )
     assert load.model is None and {row.concurrency for row in results_of(load)} == {8}
-    (load,) = written(tmp_path, "mlx.txt", "$ mlx_lm.generate --model org/small-4bit -m 90\n" + MLX)
+    (load,) = loads_of_text(tmp_path, "mlx.txt", "$ mlx_lm.generate --model org/small-4bit -m 90\n" + MLX)
     assert load.model == "org/small-4bit"
 
 
 def test_a_title_above_an_answer_is_its_arm_and_words_of_the_answer_are_none(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", f"It is slow\n\nMLX [v0.2]\n{MLX[11:]}")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"It is slow\n\nMLX [v0.2]\n{MLX[11:]}")
     assert load.params["heading"] == "MLX [v0.2]"
-    loads = written(tmp_path, "post.md", f"### 4 bit\n```\n{MLX}```\n```\nHello there\n{MLX}```\n")
+    loads = loads_of_text(tmp_path, "post.md", f"### 4 bit\n```\n{MLX}```\n```\nHello there\n{MLX}```\n")
     assert [load.params.get("heading") for load in loads] == ["4 bit", None]
 
 
 def test_messages_of_the_tool_hide_no_title(tmp_path: Path) -> None:
     lines = "INFO:Loading small-hf...\nINFO:Loaded the model in 6.5 seconds.\n" + WEBUI
-    (load,) = written(tmp_path, "post.md", f"### 8 bit\n\n```\n{lines}```\n")
+    (load,) = loads_of_text(tmp_path, "post.md", f"### 8 bit\n\n```\n{lines}```\n")
     assert (load.params["heading"], load.model) == ("8 bit", "small-hf")
     assert {key_of(row): row.value for row in results_of(load)} == {
         "model_load_s": 6.5, "e2e_ms": 7500, "e2e_tps": 26.5,
@@ -349,7 +349,7 @@ def test_messages_of_the_tool_hide_no_title(tmp_path: Path) -> None:
 
 
 def test_cache_memory_of_mlx(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", MLX + "Peak memory: 4.5 GB\nCache memory: 2.5 GB\n")
+    (load,) = loads_of_text(tmp_path, "post.txt", MLX + "Peak memory: 4.5 GB\nCache memory: 2.5 GB\n")
     assert [(row.point, row.value) for row in results_of(load) if row.metric == "stated"] == [
         ("one answer: peak memory", 4.5), ("one answer: cache memory", 2.5),
     ]  # fmt: skip
@@ -357,7 +357,7 @@ def test_cache_memory_of_mlx(tmp_path: Path) -> None:
 
 def test_times_of_nothing_are_left_out_with_a_note(tmp_path: Path) -> None:
     text = EXECUTORCH.replace("\t", "        ").replace("0.12 (s", "0.0 (s").replace("0.1 (s", "0.0 (s")
-    loads = written(tmp_path, "post.md", f"Before:\n\n{text.replace('100.5', 'inf')}\nAfter:\n\n{EXECUTORCH}")
+    loads = loads_of_text(tmp_path, "post.md", f"Before:\n\n{text.replace('100.5', 'inf')}\nAfter:\n\n{EXECUTORCH}")
     assert [load.params["heading"] for load in loads] == ["Before", "After"]
     assert not {"ttft_ms", "prompt_ms", "prompt_tps"} & {row.metric for row in results_of(loads[0])}
     assert "Times and speeds of 0 were left out: nothing was measured." in loads[0].notes
@@ -415,7 +415,7 @@ OLLAMA_CSV = (
 
 
 def test_csv_of_koboldcpp_has_a_load_for_each_row(tmp_path: Path) -> None:
-    loads = written(tmp_path, "bench.csv", KOBOLD_CSV)
+    loads = loads_of_text(tmp_path, "bench.csv", KOBOLD_CSV)
     assert [(load.model, load.params["Backend"], load.ts.minute) for load in loads] == [
         ("small.Q4", "cublas.so", 0), ("small.Q4", "vulkan.so", 10),
     ]  # fmt: skip
@@ -425,7 +425,7 @@ def test_csv_of_koboldcpp_has_a_load_for_each_row(tmp_path: Path) -> None:
 
 
 def test_csv_of_onnx_runtime_genai(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "bench.csv", ORT_CSV)
+    (load,) = loads_of_text(tmp_path, "bench.csv", ORT_CSV)
     rows = [row for row in results_of(load) if row.metric != "stated"]
     assert {key_of(row): row.value for row in rows} == {
         "prompt_tps mean": 2500.5, "decode_tps mean": 50.5, "tpot_ms mean": 19.5, "total_tps mean": 98.5,
@@ -440,7 +440,7 @@ def test_csv_of_openvinos_benchmark_without_its_warm_up(tmp_path: Path) -> None:
         "2nd_avg_latency(ms),batch_size\n0,small,GPU,5.5,32,6.0,128,46.5,300.5,44.5,1\n"
         "1,small,GPU,5.5,32,5.0,128,39.5,200.5,38.5,1\n"
     )
-    (load,) = written(tmp_path, "bench.csv", text)
+    (load,) = loads_of_text(tmp_path, "bench.csv", text)
     assert load.model == "small" and load.notes == ["The warm-up was left out: 1 of the lines."]
     assert {key_of(row): row.value for row in results_of(load)} == {
         "model_load_s": 5.5, "e2e_ms": 5000, "e2e_per_token_ms": 39.5, "ttft_ms": 200.5, "tpot_ms": 38.5,
@@ -449,7 +449,7 @@ def test_csv_of_openvinos_benchmark_without_its_warm_up(tmp_path: Path) -> None:
 
 
 def test_csv_of_ollamas_benchmark(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "bench.csv", OLLAMA_CSV)
+    (load,) = loads_of_text(tmp_path, "bench.csv", OLLAMA_CSV)
     assert {key_of(row): row.value for row in results_of(load)} == {
         "prompt_tps": 500, "tpot_ms": 20, "decode_tps": 50, "ttft_ms": 250, "model_load_s": 1.5, "e2e_ms": 5500,
     }  # fmt: skip
@@ -457,7 +457,7 @@ def test_csv_of_ollamas_benchmark(tmp_path: Path) -> None:
 
 
 def test_an_incomplete_row_is_left_out_with_a_note(tmp_path: Path) -> None:
-    loads = written(tmp_path, "bench.csv", KOBOLD_CSV[:-40])
+    loads = loads_of_text(tmp_path, "bench.csv", KOBOLD_CSV[:-40])
     assert len(loads) == 1 and loads[0].notes == ["1 incomplete rows were left out."]
 
 
@@ -478,7 +478,7 @@ def test_an_incomplete_row_is_left_out_with_a_note(tmp_path: Path) -> None:
     ],
 )
 def test_responses_of_lm_studio(tmp_path: Path, response: str, values: dict[str, float]) -> None:
-    (load,) = written(tmp_path, "response.json", response)
+    (load,) = loads_of_text(tmp_path, "response.json", response)
     assert load.model == "small" and {key_of(row): row.value for row in results_of(load)} == values
     assert {(row.prompt_tokens, row.output_tokens) for row in results_of(load)} == {(24, 53)}
 

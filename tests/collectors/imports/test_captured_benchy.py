@@ -7,7 +7,7 @@ import json
 from statistics import fmean, stdev
 
 from load_records import LoadPhase
-from tests.collectors.imports.captured import captured, load_of, loads_of, one, requests_of, results_of, value
+from tests.collectors.imports.captured import captured, load_of, loads_of, requests_of, result_at, results_of, value
 from tests.collectors.imports.test_captured_speeds import near, near_all
 
 # --- llama-benchy -----------------------------------------------------------------------------------------------------
@@ -28,7 +28,7 @@ def test_llama_benchy_json_has_means_and_spreads() -> None:
         c = bench["concurrency"]
         point = f"pp{bench['prompt_size']} tg{bench['response_size']} d{bench['context_size']} c{c}"
         for name, metric in NAMES.items():
-            told, values = one(rows, metric, "mean", point), bench[name]["values"]
+            told, values = result_at(rows, metric, "mean", point), bench[name]["values"]
             assert told.value == near(fmean(values)) and told.sd == near(stdev(values)) and told.n == len(values)
             assert (told.concurrency, told.prompt_tokens, told.depth_tokens) == (
                 c, bench["prompt_size"], bench["context_size"],
@@ -58,7 +58,7 @@ def test_llama_benchy_csv_has_no_deviation() -> None:
     assert sorted(r.value or 0.0 for r in rows) == sorted(means)
     assert all(r.sd is None and r.reason and r.reason.endswith("sd_count_not_told") for r in rows)
     assert value(rows, "output_tps", "mean", "pp256 tg32 d512 c2") == near(3.964975115278474)
-    assert "may_count_chunks" in str(one(rows, "decode_tps", "mean", "pp256 tg32 d0 c1").reason)
+    assert "may_count_chunks" in str(result_at(rows, "decode_tps", "mean", "pp256 tg32 d0 c1").reason)
 
 
 def test_llama_benchy_markdown_has_every_number() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from load_records import LoadPhase
-from tests.collectors.imports.captured import captured, load_of, loads_of, one, requests_of, results_of, value
+from tests.collectors.imports.captured import captured, load_of, loads_of, requests_of, result_at, results_of, value
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
@@ -35,7 +35,7 @@ def test_vllm_bench_serve_with_every_request() -> None:
     tpots = [(e - t) / (n - 1) for e, t, n in zip(lats, ttfts, raw["output_lens"], strict=True)]
     itls = [1e3 * gap for gaps in raw["itls"] for gap in gaps]
     for metric, values in (("ttft_ms", ttfts), ("tpot_ms", tpots), ("itl_ms", itls)):
-        mean = one(rows, metric, "mean")
+        mean = result_at(rows, metric, "mean")
         assert (mean.value, mean.n) == (pytest.approx(fmean(values)), len(values))
         assert mean.sd == pytest.approx(stdev(values)) and value(rows, metric, "median") == pytest.approx(
             median(values)
@@ -51,7 +51,7 @@ def test_vllm_bench_serve_with_every_request() -> None:
         (r.sent_at - load.ts).total_seconds() == pytest.approx(s, abs=1e-5)
         for r, s in zip(requests, since, strict=True)
     )
-    assert "counts_pieces" in str(one(rows, "peak_output_tps", "max").reason)
+    assert "counts_pieces" in str(result_at(rows, "peak_output_tps", "max").reason)
 
 
 @pytest.mark.parametrize("name", ["result.jsonl", "result_sglang.jsonl"])
@@ -63,7 +63,7 @@ def test_sglang_bench_serving_line_by_line(name: str) -> None:
     assert value(rows, "output_tps", "mean") == near(raw["total_output_tokens"] / raw["duration"])
     assert value(rows, "e2e_ms", "p95") == near(raw["p95_e2e_latency_ms"])
     assert load.params["request_rate"] == "Infinity" and load.tool == "sglang.bench_serving"
-    spread = one(rows, "ttft_ms", "mean")
+    spread = result_at(rows, "ttft_ms", "mean")
     n = raw["completed"]
     assert spread.sd == near(raw["std_ttft_ms"] * (n / (n - 1)) ** 0.5)
     if "ttfts" in raw:
@@ -92,12 +92,12 @@ def test_guidellm_json_matches_its_requests() -> None:
             ("ttft_ms", [r["time_to_first_token_ms"] for r in raw]),
             ("completion_tokens", [r["output_tokens"] for r in raw]),
         ):
-            mean = one(rows, metric, "mean", point)
+            mean = result_at(rows, metric, "mean", point)
             assert (mean.value, mean.n) == (pytest.approx(fmean(values)), len(raw))
             assert mean.sd == pytest.approx(stdev(values), abs=1e-9)
         tokens = [r["output_tokens"] - 1 for r in raw]
         weighted = sum(n * r["inter_token_latency_ms"] for n, r in zip(tokens, raw, strict=True)) / sum(tokens)
-        tpot = one(rows, "tpot_ms", "mean", point)
+        tpot = result_at(rows, "tpot_ms", "mean", point)
         assert tpot.value == pytest.approx(weighted) and tpot.sd is None and tpot.reason == "sd_is_weighted"
         assert value(rows, "requests", "total", point) == len(raw) == 12
     requests = requests_of(load)
@@ -108,7 +108,7 @@ def test_guidellm_json_matches_its_requests() -> None:
 def test_guidellm_csv_says_the_same() -> None:
     rows = results_of(load_of(captured("guidellm/benchmarks.csv")))
     assert value(rows, "e2e_ms", "mean", "4 at once") == pytest.approx(482.3588927586874)
-    assert one(rows, "e2e_ms", "mean", "4 at once").sd == pytest.approx(25.104246799394703 * (12 / 11) ** 0.5)
+    assert result_at(rows, "e2e_ms", "mean", "4 at once").sd == pytest.approx(25.104246799394703 * (12 / 11) ** 0.5)
     assert value(rows, "ttft_ms", "median", "1 at once") == pytest.approx(71.56586647033691)
     path = captured("guidellm/benchmarks.json")
     whole = {(r.point, r.metric, r.statistic): r for r in results_of(load_of(path))}
@@ -139,7 +139,7 @@ def test_aiperf_profile_and_records_agree() -> None:
         ("decode_tps", "output_token_throughput_per_user"), ("completion_tokens", "output_sequence_length"),
     ):  # fmt: skip
         values = [r[name] for r in raw]
-        mean = one(rows, metric, "mean")
+        mean = result_at(rows, metric, "mean")
         assert (mean.value, mean.sd, mean.n) == (pytest.approx(fmean(values)), pytest.approx(stdev(values)), 16)
         assert value(rows, metric, "median") == pytest.approx(median(values))
     assert (load.tool_version, load.model, load.planned_requests) == ("0.13.0", "tiny", 16)
@@ -157,7 +157,9 @@ def test_aiperf_warm_up_is_a_phase_not_a_load() -> None:
     assert [(r.phase_index, r.sequence) for r in requests] == [(0, n) for n in range(4)] + [(1, n) for n in range(8)]
     assert requests[4].since_phase_s == 0
     measured = [r.ttft_ms for r in requests if r.phase == "measure" and r.ttft_ms]
-    assert value(rows, "ttft_ms", "mean") == pytest.approx(fmean(measured)) and one(rows, "ttft_ms", "mean").n == 8
+    assert (
+        value(rows, "ttft_ms", "mean") == pytest.approx(fmean(measured)) and result_at(rows, "ttft_ms", "mean").n == 8
+    )
     phases = [row for row in load.rows if isinstance(row, LoadPhase)]
     assert [(p.phase_index, p.kind, p.planned_requests) for p in phases] == [(0, "warmup", 4), (1, "measure", 8)]
 

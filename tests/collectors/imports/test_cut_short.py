@@ -34,7 +34,7 @@ def cut(folder: Path, name: str, lines: int, of_next: int) -> list[bytes]:
     return whole[:lines]
 
 
-def told(store: Store, query: str) -> list[tuple[object, ...]]:
+def rows_of(store: Store, query: str) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in store.query(query).to_pylist()]
 
 
@@ -43,9 +43,9 @@ def test_whole_records_are_taken(store: Store, importer: ResultImporter, tmp_pat
     lines = cut(tmp_path / "results", "aiperf/run/profile_export.jsonl", 5, of_next)
     (tmp_path / "results/profile_export_aiperf.json").write_text('{"aiperf_version": "0.13.0", "request_thr')
     take(importer, tmp_path / "results")
-    assert told(store, "SELECT count(*) FROM requests") == [(len(lines),)]
-    assert told(store, "SELECT is_complete FROM load_phases") == [(False,)]
-    ((params,),) = told(store, "SELECT params FROM loads")
+    assert rows_of(store, "SELECT count(*) FROM requests") == [(len(lines),)]
+    assert rows_of(store, "SELECT is_complete FROM load_phases") == [(False,)]
+    ((params,),) = rows_of(store, "SELECT params FROM loads")
     assert json.loads(str(params))["cut_short"] is True
 
 
@@ -55,7 +55,7 @@ def test_unfinished_request_is_cancelled(store: Store, importer: ResultImporter,
     ended = [line["request_id"] for line in lines if line["type"] == "request_end"]
     assert len(request_ids) > len(ended)
     take(importer, tmp_path / "results")
-    assert told(store, "SELECT count(*), count(*) FILTER (error_kind = 'cancelled') FROM requests") == [
+    assert rows_of(store, "SELECT count(*), count(*) FILTER (error_kind = 'cancelled') FROM requests") == [
         (len(request_ids), len(request_ids) - len(ended))
     ]
 
@@ -66,7 +66,7 @@ def test_bad_line_in_the_middle_refuses_all(store: Store, importer: ResultImport
     path.write_bytes(path.read_bytes().replace(b"\n", b"}\n", 1))
     with pytest.raises(ImportRefusedError, match="line 1"):
         take(importer, tmp_path / "results")
-    assert told(store, "SELECT count(*) FROM loads") == [(0,)] and store.runs() == []
+    assert rows_of(store, "SELECT count(*) FROM loads") == [(0,)] and store.runs() == []
 
 
 def test_manual_import_of_cut_file_names_the_line(importer: ResultImporter, tmp_path: Path) -> None:

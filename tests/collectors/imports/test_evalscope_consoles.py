@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from tests.collectors.imports.captured import results_of, value
-from tests.collectors.imports.test_posted_benchmarks import written
-from tests.collectors.imports.test_printed_benchmarks import told
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_printed_benchmarks import metrics_of
 
 EARLY = {
     "Time taken for tests (s)": 62.5, "Number of concurrency": 8, "Total requests": 100, "Succeed requests": 99,
@@ -25,16 +25,16 @@ EXPECTED = [
 
 
 def test_early_summary(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "benchmark_summary.json", json.dumps(EARLY))
-    assert load.tool == "evalscope" and told(load) == EXPECTED and load.planned_requests == 100
+    (load,) = loads_of_text(tmp_path, "benchmark_summary.json", json.dumps(EARLY))
+    assert load.tool == "evalscope" and metrics_of(load) == EXPECTED and load.planned_requests == 100
     assert {row.concurrency for row in results_of(load)} == {8}
 
 
 def test_all_percentiles_in_both_units(tmp_path: Path) -> None:
     rows = [{"Percentiles": "10%", "TTFT (s)": 0.1, "Latency (s)": 4.1, "Output tokens": 490, "Output (tok/s)": 99.5},
             {"Percentiles": "50%", "TTFT (ms)": 125.0, "Latency (s)": 4.8, "Decode (tok/s)": 54.5}]  # fmt: skip
-    (load,) = written(tmp_path, "benchmark_percentile.json", json.dumps(rows))
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "benchmark_percentile.json", json.dumps(rows))
+    assert metrics_of(load) == [
         ("ttft_ms", "p10", 100), ("e2e_ms", "p10", 4100), ("completion_tokens", "p10", 490), ("e2e_tps", "p10", 99.5),
         ("ttft_ms", "median", 125), ("e2e_ms", "median", 4800), ("decode_tps", "median", 54.5),
     ]  # fmt: skip
@@ -59,9 +59,9 @@ def test_printed_summary_and_percentiles(tmp_path: Path) -> None:
         + frame(["Percentiles", "TTFT (s)", "Output tokens", "Output (tok/s)"],
                 ["10%", "0.1", "490", "99.5"], ["99%", "0.17", "512", "nan"])
     )  # fmt: skip
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert (load.tool, load.model) == ("evalscope", "org/model")
-    assert told(load) == [
+    assert metrics_of(load) == [
         *EXPECTED, ("ttft_ms", "p10", 100), ("completion_tokens", "p10", 490), ("e2e_tps", "p10", 99.5),
         ("ttft_ms", "p99", 170), ("completion_tokens", "p99", 512),
     ]  # fmt: skip
@@ -94,8 +94,8 @@ Percentile results:
 
 
 def test_later_printed_summary(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", OUTLINE)
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "post.txt", OUTLINE)
+    assert metrics_of(load) == [
         ("duration_s", "total", 62.5), ("requests", "total", 99), ("failed_requests", "total", 1),
         ("request_tps", "mean", 1.5), ("ttft_ms", "mean", 125), ("stated", "mean", 225), ("stated", "stated", 40),
         ("tokens_per_piece", "mean", 2.5), ("e2e_ms", "min", 3900), ("e2e_ms", "median", 4800),
@@ -131,7 +131,7 @@ Basic Information:
 
 
 def test_report_of_several_levels(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", REPORT)
+    (load,) = loads_of_text(tmp_path, "post.txt", REPORT)
     assert (load.tool, load.model) == ("evalscope", "org/model")
     assert [(row.metric, row.statistic, row.value) for row in results_of(load) if row.concurrency == 8] == [
         ("request_tps", "mean", 1.6), ("e2e_ms", "mean", 4900), ("e2e_ms", "p99", 5500), ("output_tps", "mean", 812.5),
@@ -164,8 +164,8 @@ def test_later_report_with_metrics_below_each_other(tmp_path: Path) -> None:
 │      │      │ 1st-Turn TTFT (ms)│ 225.0 │     - │     - │     - │
 └──────┴──────┴───────────────────┴───────┴───────┴───────┴───────┘
 """
-    (load,) = written(tmp_path, "post.txt", text)
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert metrics_of(load) == [
         ("request_tps", "mean", 1.6), ("output_tps", "mean", 812.5), ("stated", "stated", 99), ("e2e_ms", "mean", 4900),
         ("e2e_ms", "median", 4800), ("e2e_ms", "p99", 5500), ("e2e_ms", "max", 5600), ("prompt_tokens", "mean", 500.5),
         ("decode_tps", "mean", 54.5), ("tokens_per_piece", "mean", 2.5), ("stated", "mean", 225),
@@ -188,14 +188,14 @@ LOGGED = """Processing:  90%|###  | 9/10 [01:21<00:05]2025-07-17 15:11:32,377 - 
 
 def test_state_of_a_load_before_its_summary_is_no_result(tmp_path: Path) -> None:
     table = frame(["Key", "Value"], *([name, str(v)] for name, v in EARLY.items()))
-    (load,) = written(tmp_path, "post.txt", f"{LOGGED}Benchmarking summary:\n{table}")
-    assert told(load) == EXPECTED
+    (load,) = loads_of_text(tmp_path, "post.txt", f"{LOGGED}Benchmarking summary:\n{table}")
+    assert metrics_of(load) == EXPECTED
 
 
 def test_logged_state_without_a_summary(tmp_path: Path) -> None:
     """The last of several counts."""
-    (load,) = written(tmp_path, "post.txt", LOGGED.replace("90", "40") + LOGGED)
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "post.txt", LOGGED.replace("90", "40") + LOGGED)
+    assert metrics_of(load) == [
         ("duration_s", "total", 60.5), ("requests", "total", 90), ("failed_requests", "total", 0),
         ("e2e_ms", "mean", 4500), ("stated", "mean", 0.0525),
     ]  # fmt: skip
@@ -213,8 +213,8 @@ def test_oldest_printed_summary(tmp_path: Path) -> None:
         " Percentile of time to first token: \n     p50: 2.7\n     p99: 2.95\n"
         " Percentile of request latency: \n     p50: 14.5\n     p98: 21.5\n\nWhat do they mean?\n"
     )
-    (load,) = written(tmp_path, "post.txt", text)
-    assert load.tool == "evalscope" and told(load) == [
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert load.tool == "evalscope" and metrics_of(load) == [
         ("duration_s", "total", 22.512), ("requests", "total", 99), ("failed_requests", "total", 1),
         ("request_tps", "mean", 4.5), ("e2e_ms", "mean", 14250), ("output_tps", "mean", 891.25),
         ("ttft_ms", "mean", 2750), ("completion_tokens", "mean", 200.5), ("tpot_ms", "mean", 11.2),

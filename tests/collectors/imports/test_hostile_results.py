@@ -44,7 +44,7 @@ PRINTED = (
 TABLES = ("llama-benchy/result.csv", "guidellm/benchmarks.csv", "aiperf/run/profile_export_aiperf.csv")
 
 
-def put(tmp_path: Path, name: str, data: bytes | str) -> Path:
+def write_file(tmp_path: Path, name: str, data: bytes | str) -> Path:
     path = tmp_path / Path(name).name
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return path
@@ -55,7 +55,7 @@ def put(tmp_path: Path, name: str, data: bytes | str) -> Path:
 @pytest.mark.parametrize("name", WHOLE_JSON)
 def test_cut_json_is_refused_with_its_line(tmp_path: Path, name: str, share: float) -> None:
     data = captured(name).read_bytes().rstrip()
-    path = put(tmp_path, name, data[: int(share * len(data))])
+    path = write_file(tmp_path, name, data[: int(share * len(data))])
     with pytest.raises(ImportRefusedError, match=rf"^{path.name}, line \d+: .*(cut off|not JSON)"):
         loads_of(path)
 
@@ -63,7 +63,7 @@ def test_cut_json_is_refused_with_its_line(tmp_path: Path, name: str, share: flo
 @pytest.mark.parametrize("name", LINES)
 def test_cut_lines_are_refused_with_their_number(tmp_path: Path, name: str) -> None:
     lines = captured(name).read_bytes().splitlines(keepends=True)
-    path = put(tmp_path, name, b"".join(lines[:3]) + lines[3][: len(lines[3]) // 2])
+    path = write_file(tmp_path, name, b"".join(lines[:3]) + lines[3][: len(lines[3]) // 2])
     with pytest.raises(ImportRefusedError, match=rf"^{path.name}, line 4: it is cut off here"):
         loads_of(path)
 
@@ -71,7 +71,7 @@ def test_cut_lines_are_refused_with_their_number(tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize("name", TABLES)
 def test_cut_tables_are_refused_with_their_line(tmp_path: Path, name: str) -> None:
     data = captured(name).read_bytes()
-    path = put(tmp_path, name, data[: int(0.8 * len(data))])
+    path = write_file(tmp_path, name, data[: int(0.8 * len(data))])
     with pytest.raises(ImportRefusedError, match=rf"^{path.name}, line \d+: "):
         loads_of(path)
 
@@ -79,14 +79,14 @@ def test_cut_tables_are_refused_with_their_line(tmp_path: Path, name: str) -> No
 def test_a_score_file_that_lost_items_is_refused(tmp_path: Path) -> None:
     name = "bfcl/oracle/score/openbmb_MiniCPM-SALA-FC/non_live/BFCL_v4_simple_python_score.json"
     lines = captured(name).read_bytes().splitlines(keepends=True)
-    path = put(tmp_path, name, b"".join(lines[:-2]))
+    path = write_file(tmp_path, name, b"".join(lines[:-2]))
     with pytest.raises(ImportRefusedError, match="8 failed items but has 6: it is cut off"):
         loads_of(path)
 
 
 def test_interrupted_progress_keeps_its_values(tmp_path: Path) -> None:
     lines = captured("llama-benchy/progress.jsonl").read_bytes().splitlines(keepends=True)
-    load = load_of(put(tmp_path, "p.jsonl", b"".join(lines[:100])))
+    load = load_of(write_file(tmp_path, "p.jsonl", b"".join(lines[:100])))
     last = requests_of(load)[-1]
     assert "does not report a successful end" in load.notes[0]
     assert last.error_kind is not None and "cut off before the end of this request" in str(last.error_text)
@@ -96,7 +96,7 @@ def test_interrupted_progress_keeps_its_values(tmp_path: Path) -> None:
 def test_a_cut_database_is_refused(tmp_path: Path, share: float) -> None:
     data = captured("evalscope/standin/parallel_1_number_4/benchmark_data.db").read_bytes()
     with pytest.raises(ImportRefusedError, match="cut or not a database"):
-        loads_of(put(tmp_path, "benchmark_data.db", data[: int(share * len(data))]))
+        loads_of(write_file(tmp_path, "benchmark_data.db", data[: int(share * len(data))]))
 
 
 # --- wrong values -----------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_values_of_wrong_types_hurt_nobody(tmp_path: Path, name: str, seed: int)
         place = rng.randrange(len(lines))
         lines[place] = json.dumps(altered(json.loads(lines[place]), rng))
         changed = "\n".join(lines)
-    taken_or_refused(put(tmp_path, name, changed))
+    taken_or_refused(write_file(tmp_path, name, changed))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -157,14 +157,14 @@ def test_altered_print_hurts_nobody(tmp_path: Path, name: str, seed: int) -> Non
     for _ in range(rng.randrange(1, 30)):
         start = rng.randrange(len(text) + 1)
         text = text[:start] + rng.choice(pieces) + text[start + rng.randrange(8) :]
-    taken_or_refused(put(tmp_path, name, text))
+    taken_or_refused(write_file(tmp_path, name, text))
 
 
 @pytest.mark.parametrize("head", PRINTED)
 def test_long_blank_lines_are_read_in_one_go(tmp_path: Path, head: str) -> None:
     text = captured(head).read_text() + "".join(f"{mark * 990}\n" for mark in " -=|:(" for _ in range(500))
     started = time.process_time()
-    taken_or_refused(put(tmp_path, head, text))
+    taken_or_refused(write_file(tmp_path, head, text))
     assert time.process_time() - started < 30
 
 
@@ -173,7 +173,7 @@ def test_bare_nan_is_unknown_with_its_reason(tmp_path: Path) -> None:
     document = json.loads(text)
     text = text.replace(f'"mean_ttft_ms": {document["mean_ttft_ms"]}', '"mean_ttft_ms": NaN')
     text = text.replace(f'"output_throughput": {document["output_throughput"]}', '"output_throughput": -1.0')
-    rows = results_of(load_of(put(tmp_path, "r.jsonl", text)))
+    rows = results_of(load_of(write_file(tmp_path, "r.jsonl", text)))
     told_of = {(r.metric, r.statistic): (r.value, r.reason) for r in rows}
     assert told_of["ttft_ms", "mean"] == (None, "not_a_number text=NaN")
     assert told_of["output_tps", "mean"] == (None, "impossible_number")
@@ -189,7 +189,7 @@ def test_deep_nesting_is_refused(tmp_path: Path, name: str, bracket: str) -> Non
     text = captured(name).read_text()
     deep = bracket * 200_000
     with pytest.raises(ImportRefusedError, match=r"nested too deeply|not JSON|cut off"):
-        loads_of(put(tmp_path, name, text.rstrip()[:-1] + f', "x": {deep}'))
+        loads_of(write_file(tmp_path, name, text.rstrip()[:-1] + f', "x": {deep}'))
 
 
 def test_line_of_200_mb_is_refused_unread(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_line_of_200_mb_is_refused_unread(tmp_path: Path) -> None:
 
 
 def test_oversized_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(tmp_path, "result.csv", captured("llama-benchy/result.csv").read_bytes())
+    path = write_file(tmp_path, "result.csv", captured("llama-benchy/result.csv").read_bytes())
     monkeypatch.setattr(source, "MAX_WHOLE_BYTES", 1000)
     with pytest.raises(ImportRefusedError, match="larger than"):
         loads_of(path)
@@ -212,25 +212,25 @@ def test_oversized_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
     text = captured("sglang_bench/result.jsonl").read_text().replace('"completed": 16', f'"completed": {"9" * 5000}')
     with pytest.raises(ImportRefusedError, match="line 1: it contains an impossible number"):
-        loads_of(put(tmp_path, "r.jsonl", text))
+        loads_of(write_file(tmp_path, "r.jsonl", text))
 
 
 def test_invalid_text_bytes_refused_with_line(tmp_path: Path) -> None:
     data = captured("llama-benchy/result.md").read_bytes() + b"\n\xff\xfe"
     with pytest.raises(ImportRefusedError, match=r"line 15: these bytes are not UTF-8"):
-        loads_of(put(tmp_path, "r.md", data))
+        loads_of(write_file(tmp_path, "r.md", data))
 
 
 def test_a_text_of_empty_lines_is_read_in_one_go(tmp_path: Path) -> None:
     """A pattern that tries again from each of them would be at it for minutes."""
     text = "| Config | Peak TG |\n|---|---|\n| A | 5 tok/s |\n" + "\n" * 300_000
-    assert len(results_of(load_of(put(tmp_path, "a.md", text)))) == 1
+    assert len(results_of(load_of(write_file(tmp_path, "a.md", text)))) == 1
 
 
 def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
     text = "| Config | Peak TG |\n|---|---|\n| A | 5 tok/s |\n" + "a" * 4_000_000
     with pytest.raises(ImportRefusedError, match="longer than the limit of 4,000,000 characters"):
-        loads_of(put(tmp_path, "a.md", text))
+        loads_of(write_file(tmp_path, "a.md", text))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_endless_cell_is_refused(tmp_path: Path, name: str, old: str) -> None:
     text = captured(name).read_text()
     assert old in text
     with pytest.raises(ImportRefusedError):
-        loads_of(put(tmp_path, name, text.rstrip("\n") + "a" * 200_000 + "\n"))
+        loads_of(write_file(tmp_path, name, text.rstrip("\n") + "a" * 200_000 + "\n"))
 
 
 # --- SQLite -----------------------------------------------------------------------------------------------------------
@@ -302,14 +302,14 @@ def test_a_pickle_in_a_database_is_never_opened(tmp_path: Path) -> None:
 
 def test_reading_a_database_leaves_no_files(tmp_path: Path) -> None:
     data = captured("evalscope/standin/parallel_1_number_4/benchmark_data.db").read_bytes()
-    path = put(tmp_path, "benchmark_data.db", data)
+    path = write_file(tmp_path, "benchmark_data.db", data)
     loads_of(path)
     assert [p.name for p in tmp_path.iterdir()] == ["benchmark_data.db"] and path.read_bytes() == data
 
 
 # --- folders ----------------------------------------------------------------------------------------------------------
 def test_links_of_a_folder_are_not_followed(tmp_path: Path) -> None:
-    outside = put(tmp_path, "secret", captured("aiperf/run/profile_export_aiperf.json").read_bytes())
+    outside = write_file(tmp_path, "secret", captured("aiperf/run/profile_export_aiperf.json").read_bytes())
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "profile_export_aiperf.json").symlink_to(outside)

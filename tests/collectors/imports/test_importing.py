@@ -38,7 +38,7 @@ def importer(store: Store, tmp_path: Path) -> LogImporter:
     return LogImporter(store, tmp_path / "data/runs", lambda: NOW)
 
 
-def put(path: Path, data: bytes, date: datetime = NOW - timedelta(days=1)) -> Path:
+def write_file(path: Path, data: bytes, date: datetime = NOW - timedelta(days=1)) -> Path:
     path.write_bytes(data)
     os.utime(path, (date.timestamp(), date.timestamp()))
     return path
@@ -71,7 +71,7 @@ def test_a_log_is_a_run_with_its_config_and_times(
 ) -> None:
     data = NGRAM.read_bytes()
     packed = {"plain": data, "gz": gzip.compress(data), "zst": pa.compress(data, codec="zstd", asbytes=True)}
-    run = run_of(store, take(importer, put(tmp_path / f"log.{packing}", packed[packing])))
+    run = run_of(store, take(importer, write_file(tmp_path / f"log.{packing}", packed[packing])))
     assert (run.kind, run.state, run.config.model, run.config.engine_version) == (
         "imported", "finished", "/srv/lab/model", "0.32.0",
     )  # fmt: skip
@@ -86,10 +86,10 @@ def test_a_log_is_a_run_with_its_config_and_times(
 
 def test_same_file_and_shorter_copy_are_one_run(store: Store, importer: LogImporter, tmp_path: Path) -> None:
     data = NGRAM.read_bytes()
-    first = take(importer, put(tmp_path / "a.log", data))
+    first = take(importer, write_file(tmp_path / "a.log", data))
     lines = lines_of(store, run_of(store, first))
     for copy in (data, gzip.compress(data), data[: len(data) // 2]):
-        again = take(importer, put(tmp_path / "b.log", copy))
+        again = take(importer, write_file(tmp_path / "b.log", copy))
         assert again.run_ids == first.run_ids and "it has nothing new" in again.text
     assert lines_of(store, run_of(store, first)) == lines
     assert len(store.runs()) == 1
@@ -99,7 +99,7 @@ def test_a_file_that_grew_goes_on_where_it_ended(store: Store, importer: LogImpo
     data = NGRAM.read_bytes()
     whole, lines = [], parsed_lines(data)
     for cut in (len(data) // 3, len(data) // 3 + 500, 2 * len(data) // 3, len(data)):
-        whole.append(take(importer, put(tmp_path / "a.log", data[:cut], NOW)))
+        whole.append(take(importer, write_file(tmp_path / "a.log", data[:cut], NOW)))
     assert len({outcome.run_ids for outcome in whole}) == 1
     assert "continued by" in whole[-1].text
     run = run_of(store, whole[-1])
@@ -109,28 +109,30 @@ def test_a_file_that_grew_goes_on_where_it_ended(store: Store, importer: LogImpo
     other_path = Path(tmp_path / "other")
     other_path.mkdir()
     at_once = Store.open(Settings(data_dir=other_path))
-    take(LogImporter(at_once, other_path / "runs", lambda: NOW), put(tmp_path / "b.log", data))
+    take(LogImporter(at_once, other_path / "runs", lambda: NOW), write_file(tmp_path / "b.log", data))
     assert startup == at_once.query("SELECT text FROM events WHERE kind = 'startup'")["text"].to_pylist()
     at_once.close()
 
 
 def test_two_logs_with_one_beginning_are_two_runs(store: Store, importer: LogImporter, tmp_path: Path) -> None:
     data = NGRAM.read_bytes()
-    take(importer, put(tmp_path / "a.log", data))
-    take(importer, put(tmp_path / "b.log", data[:-2000] + b"x" * 2000))
+    take(importer, write_file(tmp_path / "a.log", data))
+    take(importer, write_file(tmp_path / "b.log", data[:-2000] + b"x" * 2000))
     assert len(store.runs()) == 2
 
 
 def test_a_failed_start_is_a_failed_run(store: Store, importer: LogImporter, tmp_path: Path) -> None:
     log = (FIXTURES / "vllm/0.32-kv-too-small.log").read_bytes()
-    run = run_of(store, take(importer, put(tmp_path / "a.log", log)))
+    run = run_of(store, take(importer, write_file(tmp_path / "a.log", log)))
     assert run.state == "failed" and run.ready_at is None and run.exit_code is None
     assert "KV cache" in (run.cause or "") and "KV cache" in (run.cause_line or "")
 
 
 def test_llamacpp_times_count_from_the_files_date(store: Store, importer: LogImporter, tmp_path: Path) -> None:
     date = datetime(2026, 3, 1, 10, tzinfo=UTC)
-    run = run_of(store, take(importer, put(tmp_path / "a.log", (FIXTURES / "llamacpp/draft.log").read_bytes(), date)))
+    run = run_of(
+        store, take(importer, write_file(tmp_path / "a.log", (FIXTURES / "llamacpp/draft.log").read_bytes(), date))
+    )
     assert run.ended_at == date and run.started_at and run.ready_at
     assert timedelta(0) < run.ready_at - run.started_at < timedelta(seconds=5)
     sources = store.query("SELECT DISTINCT ts_source FROM log_samples")["ts_source"].to_pylist()
@@ -151,7 +153,7 @@ def stamped(text: str) -> bytes:
     ],
 )
 def test_year_and_zone_are_completed(tmp_path: Path, zone: str | None, date: datetime, expected: datetime) -> None:
-    path = put(tmp_path / "a.log", stamped("11-20 00:00:00"))
+    path = write_file(tmp_path / "a.log", stamped("11-20 00:00:00"))
     assert plan_times(path, date, zone).began_at == expected
 
 
@@ -161,7 +163,7 @@ def test_a_log_over_new_year_goes_on_in_the_next(store: Store, importer: LogImpo
         "tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%, Prefix cache hit rate: 0.0%\n"
     )
     log = "".join(line.format(stamp) for stamp in ("12-31 23:59:50", "01-01 00:00:00")).encode()
-    path = put(tmp_path / "a.log", log, datetime(2026, 5, 1, tzinfo=UTC))
+    path = write_file(tmp_path / "a.log", log, datetime(2026, 5, 1, tzinfo=UTC))
     run = run_of(store, take(importer, path, zone="UTC"))
     assert run.started_at == datetime(2025, 12, 31, 23, 59, 50, tzinfo=UTC)
     assert run.ended_at == datetime(2026, 1, 1, tzinfo=UTC)
@@ -189,14 +191,14 @@ def test_what_is_no_whole_log_is_refused(
     store: Store, importer: LogImporter, tmp_path: Path, data: bytes, told: str
 ) -> None:
     with pytest.raises(ImportRefusedError, match=told):
-        take(importer, put(tmp_path / "a.log", data))
+        take(importer, write_file(tmp_path / "a.log", data))
     assert store.runs() == []
     assert list((tmp_path / "data/runs").iterdir()) == []
 
 
 def test_secrets_of_the_argument_line_are_masked(store: Store, importer: LogImporter, tmp_path: Path) -> None:
     log = NGRAM.read_bytes().replace(b"'max_num_seqs': 8", b"'api_key': ['very-secret-key'], 'max_num_seqs': 8")
-    run = run_of(store, take(importer, put(tmp_path / "a.log", log)))
+    run = run_of(store, take(importer, write_file(tmp_path / "a.log", log)))
     assert "--api-key <secret>" in run.config.unknown_flags
     assert "very-secret-key" not in run.model_dump_json()
 
@@ -212,8 +214,8 @@ def test_arguments_that_a_terminal_wrapped_are_whole(
         for piece in ([line[i : i + columns] for i in range(0, len(line), columns)] if b"args: {" in line else [line])
     ]
     log = b"".join(prefix + line + b"\n" for line in lines)
-    config = run_of(store, take(importer, put(tmp_path / "a.log", NGRAM.read_bytes()))).config
-    wrapped = run_of(store, take(importer, put(tmp_path / "b.log", log))).config
+    config = run_of(store, take(importer, write_file(tmp_path / "a.log", NGRAM.read_bytes()))).config
+    wrapped = run_of(store, take(importer, write_file(tmp_path / "b.log", log))).config
     assert config.speculative and wrapped == config
 
 
@@ -228,14 +230,14 @@ def test_extreme_compression_is_refused(
     with pytest.raises(
         ImportRefusedError, match=r"^bomb unpacks to more than 300 times its size, the limit for logs\.$"
     ):
-        take(importer, put(tmp_path / "bomb", (tmp_path / "bomb").read_bytes()))
+        take(importer, write_file(tmp_path / "bomb", (tmp_path / "bomb").read_bytes()))
 
 
 @pytest.mark.wide
 def test_a_log_that_is_tightly_packed_is_taken(importer: LogImporter, store: Store, tmp_path: Path) -> None:
     log = NGRAM.read_bytes() * 200
     assert len(gzip.compress(log)) * 30 < len(log)
-    run = run_of(store, take(importer, put(tmp_path / "long.log.gz", gzip.compress(log))))
+    run = run_of(store, take(importer, write_file(tmp_path / "long.log.gz", gzip.compress(log))))
     assert Path(run.log_path or "").stat().st_size == len(log)
 
 
@@ -259,12 +261,12 @@ def test_refusal_says_what_the_file_looks_like_and_what_is_read(
     importer: LogImporter, tmp_path: Path, name: str, text: str, looks: str
 ) -> None:
     with pytest.raises(ImportRefusedError) as refusal:
-        take(importer, put(tmp_path / name, text.encode()))
+        take(importer, write_file(tmp_path / name, text.encode()))
     assert f"{name} looks like {looks}" in str(refusal.value) and "llama-bench (CSV, JSON" in str(refusal.value)
     assert "sk-1234567890" not in str(refusal.value)
 
 
 def test_text_that_only_names_its_engine_is_refused_with_it(importer: LogImporter, tmp_path: Path) -> None:
-    path = put(tmp_path / "a.log", b"we tried tensorrt_llm first\n")
+    path = write_file(tmp_path / "a.log", b"we tried tensorrt_llm first\n")
     with pytest.raises(ImportRefusedError, match="it has the name of TensorRT-LLM, but no start, statistic"):
         take(importer, path)

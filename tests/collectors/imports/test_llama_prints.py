@@ -9,7 +9,7 @@ import pytest
 from collectors.imports.result_import import ResultImporter
 from tests.collectors.imports.captured import results_of
 from tests.collectors.imports.test_answer_lines import key_of
-from tests.collectors.imports.test_posted_benchmarks import written
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 
 HEAD = (
     "| model          |     size |  params | backend | ngl | fa |  test |            t/s |\n"
@@ -28,7 +28,7 @@ def test_messages_between_the_rows_of_a_table(tmp_path: Path) -> None:
         + "llama-bench: benchmark 2/2: starting\nggml_cuda_init: found 1 devices\n" + ROWS[1]
         + "\nbuild: abcdef1 (6900)\n"
     )  # fmt: skip
-    (load,) = written(tmp_path, "post.md", f"My run:\n\n```\n{text}```\n")
+    (load,) = loads_of_text(tmp_path, "post.md", f"My run:\n\n```\n{text}```\n")
     assert [(row.point, row.metric, row.value, row.sd) for row in results_of(load)] == [
         ("pp512", "prompt_tps", 3200.5, 20.5), ("tg128", "decode_tps", 150.5, 0.5),
     ]  # fmt: skip
@@ -36,43 +36,45 @@ def test_messages_between_the_rows_of_a_table(tmp_path: Path) -> None:
 
 
 def test_lines_of_words_end_a_table(tmp_path: Path) -> None:
-    loads = written(tmp_path, "post.md", f"{HEAD}{ROWS[0]}And with the other card:\n\n{HEAD}{ROWS[1]}")
+    loads = loads_of_text(tmp_path, "post.md", f"{HEAD}{ROWS[0]}And with the other card:\n\n{HEAD}{ROWS[1]}")
     assert [row.point.partition(",")[0] for load in loads for row in results_of(load)] == ["pp512", "tg128"]
 
 
 def test_answers_after_a_prompt_that_is_not_timed(tmp_path: Path) -> None:
     row = ROWS[1].replace("tg128", "tg128@pp512")
-    (load,) = written(tmp_path, "post.md", HEAD + row)
+    (load,) = loads_of_text(tmp_path, "post.md", HEAD + row)
     assert [(r.point, r.metric, r.depth_tokens) for r in results_of(load)] == [("tg128 @ d512", "decode_tps", 512)]
     line = '{"n_prompt": 512, "n_gen": 128, "avg_ns": 1000, "stddev_ns": 1, "avg_ts": 12.5, "stddev_ts": 0.5, "test": '
-    (load,) = written(tmp_path, "r.jsonl", f'{line}"tg128@pp512"}}\n{line}"pp512+tg128"}}\n')
+    (load,) = loads_of_text(tmp_path, "r.jsonl", f'{line}"tg128@pp512"}}\n{line}"pp512+tg128"}}\n')
     speeds = [(r.point, r.metric, r.depth_tokens) for r in results_of(load) if r.metric.endswith("tps")]
     assert speeds == [("tg128 @ d512", "decode_tps", 512), ("pp512+tg128", "total_tps", None)]
 
 
 def test_a_shortened_table_is_llama_benchs(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.md", "| model | test | t/s |\n|---|---|---|\n| small | pp512 | 512.5 ± 0.50 |\n")
+    (load,) = loads_of_text(
+        tmp_path, "post.md", "| model | test | t/s |\n|---|---|---|\n| small | pp512 | 512.5 ± 0.50 |\n"
+    )
     assert load.tool == "llama-bench"
     assert [(row.point, row.metric, row.value) for row in results_of(load)] == [("pp512", "prompt_tps", 512.5)]
 
 
 def test_csv_between_fences(tmp_path: Path) -> None:
     text = 'n_prompt,n_gen,avg_ts,stddev_ts\n"512","0","3200.5","2.5"\n'
-    (load,) = written(tmp_path, "post.md", f"As CSV:\n\n```\n$ ./llama-bench -o csv\n{text}```\n\nIs it slow?\n")
+    (load,) = loads_of_text(tmp_path, "post.md", f"As CSV:\n\n```\n$ ./llama-bench -o csv\n{text}```\n\nIs it slow?\n")
     assert [(row.metric, row.value) for row in results_of(load)] == [("prompt_tps", 3200.5)]
 
 
 def test_memory_of_a_sweep(tmp_path: Path) -> None:
     line = '{"pp": 512, "tg": 128, "n_kv": %d, "t_pp": 1.0, "speed_pp": 512.0, "t_tg": 8.0, "speed_tg": 16.0'
     rows = line % 0 + ', "rss_hwm_mib": 1234.5, "vram_delta_mib": 56.5}\n' + line % 512
-    (load,) = written(tmp_path, "sweep.jsonl", rows + ', "rss_hwm_mib": 1240.5, "vram_delta_mib": null}\n')
+    (load,) = loads_of_text(tmp_path, "sweep.jsonl", rows + ', "rss_hwm_mib": 1240.5, "vram_delta_mib": null}\n')
     assert [row.value for row in results_of(load) if row.metric == "stated"] == [1234.5, 56.5, 1240.5]
     table = (
         "|    PP |     TG |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |    RSS HWM | VRAM delta |\n"
         "|-------|--------|--------|----------|----------|----------|----------|------------|------------|\n"
         "|   512 |    128 |      0 |    1.000 |   512.00 |    8.000 |    16.00 |     1234.5 |        n/a |\n"
     )
-    (load,) = written(tmp_path, "sweep.md", table)
+    (load,) = loads_of_text(tmp_path, "sweep.md", table)
     assert [(row.value, row.unit) for row in results_of(load) if row.metric == "stated"] == [(1234.5, "MiB")]
 
 
@@ -95,7 +97,7 @@ SPEEDS = {"prompt_tps": 250, "prompt_ms": 400, "decode_tps": 40, "decode_ms": 49
     ],
 )
 def test_timings_of_each_form(tmp_path: Path, text: str) -> None:
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert {key_of(row): row.value for row in results_of(load)} == SPEEDS
 
 
@@ -108,7 +110,7 @@ def test_progress_of_a_slot_and_its_drafts(tmp_path: Path) -> None:
         "slot print_timing: id  0 | task 8 | draft acceptance = 0.68750 (  110 accepted /   160 generated), "
         "mean len = 2.75, acceptance rate per position = (0.800, 0.450)\n"
     )
-    (load,) = written(tmp_path, "post.md", text)
+    (load,) = loads_of_text(tmp_path, "post.md", text)
     rows = [(row.metric, row.value, row.prompt_tokens, row.output_tokens) for row in results_of(load)]
     for wanted in (
         ("prompt_tps", 512, 2048, None), ("prompt_ms", 4000, 2048, None), ("decode_tps", 25.5, None, 100),
@@ -126,7 +128,7 @@ def test_drafts_of_llama_lookup(tmp_path: Path) -> None:
         "t_draft_flat = 1.20 ms\nt_draft      = 2.40 ms, 40.00 us per token, 25000.00 tokens per second\n"
         "n_accept     = 30\naccept       = 50.000%\n"
     )
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert load.tool == "llama-lookup"
     assert {key_of(row): row.value for row in results_of(load)} == {
         "prompt_tps": 200, "prompt_ms": 50, "decode_tps": 50, "decode_ms": 2560, "stated total": 30,
@@ -168,7 +170,7 @@ def test_the_model_of_a_batched_benchmark_stands_in_its_command(tmp_path: Path) 
     )
     command = "llama-batched-bench \\\n  -m m/small.gguf \\\n  -npp 512"
     text = f"```bash\n{command}\n```\nTable of `llama-batched-bench`:\n\n{table}"
-    (load,) = written(tmp_path, "post.md", text)
+    (load,) = loads_of_text(tmp_path, "post.md", text)
     assert load.model == "m/small.gguf"
     assert [row.value for row in results_of(load) if row.metric == "prompt_ms"] == [1019.0]
 
@@ -184,5 +186,5 @@ def test_the_model_of_a_batched_benchmark_stands_in_its_command(tmp_path: Path) 
     ],
 )  # fmt: skip
 def test_words_about_a_speed(tmp_path: Path, text: str, rows: list[tuple[str, float]]) -> None:
-    (load,) = written(tmp_path, "post.md", text)
+    (load,) = loads_of_text(tmp_path, "post.md", text)
     assert [(row.metric, row.value) for row in results_of(load)] == rows

@@ -16,7 +16,7 @@ HEAD = (
 AGGREGATED = ",Aggregated,24,1,900,950.5,80.5,4000.5,0,1.5,0,900,3000,4000,4000\n"
 
 
-def written(tmp_path: Path, rows: str) -> Path:
+def write_csv(tmp_path: Path, rows: str) -> Path:
     path = tmp_path / "a_stats.csv"
     path.write_text(HEAD + rows + AGGREGATED)
     return path
@@ -25,7 +25,7 @@ def written(tmp_path: Path, rows: str) -> Path:
 def test_rows_of_latencies_of_tokens(tmp_path: Path) -> None:
     rows = "STREAM,TTFT,12,1,90,95.5,80.5,400.5,0,1.5,0,90,300,400,400\n"
     rows += "POST,/v1/chat/completions,12,0,70,75.5,60.5,100.5,0,1.5,0,70,90,95,100\n"
-    values = [(row.metric, row.statistic, row.value) for row in load_of(written(tmp_path, rows)).result_rows]
+    values = [(row.metric, row.statistic, row.value) for row in load_of(write_csv(tmp_path, rows)).result_rows]
     assert values[:9] == [
         ("requests", "total", 12.0), ("failed_requests", "total", 1.0), ("request_tps", "mean", 1.5),
         ("ttft_ms", "median", 90.0), ("ttft_ms", "mean", 95.5), ("ttft_ms", "min", 80.5), ("ttft_ms", "max", 400.5),
@@ -36,11 +36,11 @@ def test_rows_of_latencies_of_tokens(tmp_path: Path) -> None:
 
 def test_response_time_of_an_endpoint(tmp_path: Path) -> None:
     rows = "POST,/v1/chat/completions,12,0,70,75.5,60.5,100.5,0,1.5,0,70,90,95,100\n"
-    results = load_of(written(tmp_path, rows)).result_rows
+    results = load_of(write_csv(tmp_path, rows)).result_rows
     assert [row.value for row in results if row.metric == "e2e_ms"] == [70.0, 75.5, 60.5, 100.5, 90.0, 95.0]
     assert results[0].point == "POST /v1/chat/completions"
 
 
 def test_statistics_of_another_server_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportRefusedError, match="Locust's statistics, but none of its rows"):
-        load_of(written(tmp_path, "GET,/cart,12,0,70,75.5,60.5,100.5,0,1.5,0,70,90,95,100\n"))
+        load_of(write_csv(tmp_path, "GET,/cart,12,0,70,75.5,60.5,100.5,0,1.5,0,70,90,95,100\n"))

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.collectors.imports.captured import results_of, value
-from tests.collectors.imports.test_posted_benchmarks import written
-from tests.collectors.imports.test_printed_benchmarks import points_of, told
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_printed_benchmarks import metrics_of, points_of
 
 
 def test_deviation_of_a_latency_stands_within_its_lines(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "post.txt",
         "vllm bench latency --model org/model --batch-size 8 --num-iters 5\n"
         "Avg latency: 1.5 seconds\nStd latency: 0.02 seconds\n"
         "50% percentile latency: 1.45 seconds\n99% percentile latency: 1.75 seconds\n",
     )  # fmt: skip
-    assert told(load) == [("e2e_ms", "mean", 1500.0), ("e2e_ms", "median", 1450.0), ("e2e_ms", "p99", 1750.0)]
+    assert metrics_of(load) == [("e2e_ms", "mean", 1500.0), ("e2e_ms", "median", 1450.0), ("e2e_ms", "p99", 1750.0)]
     assert results_of(load)[0].sd == pytest.approx(20 * (5 / 4) ** 0.5)
 
 
@@ -50,9 +50,9 @@ COLD = [
 
 
 def test_printed_start_up_of_vllm(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", f"vllm bench startup --model org/model\n{STARTUP}")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"vllm bench startup --model org/model\n{STARTUP}")
     assert (load.tool, load.model) == ("vllm bench startup", "org/model")
-    assert told(load) == [*COLD, ("time_to_ready_s", "mean", 20.75), ("time_to_ready_s", "median", 20.5)]
+    assert metrics_of(load) == [*COLD, ("time_to_ready_s", "mean", 20.75), ("time_to_ready_s", "median", 20.5)]
     assert [row.point for row in results_of(load)][5:7] == ["cold start", "warm start"]
 
 
@@ -63,8 +63,8 @@ def test_json_of_a_start_up_of_vllm(tmp_path: Path) -> None:
         "cold_encoder_compilation_times": [2.5], "cold_encoder_compilation_percentiles": {"50": 2.5},
         "avg_warm_compilation_time": 3.5, "warm_compilation_times": [3.5], "warm_compilation_percentiles": {"50": 3.5},
     }  # fmt: skip
-    (load,) = written(tmp_path, "startup.json", json.dumps(result, indent=4))
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "startup.json", json.dumps(result, indent=4))
+    assert metrics_of(load) == [
         ("time_to_ready_s", "mean", 43.5), ("time_to_ready_s", "median", 43.5), ("time_to_ready_s", "p99", 44.48),
         ("stated", "mean", 2.5), ("stated", "median", 2.5), ("compile_s", "mean", 3.5), ("compile_s", "median", 3.5),
     ]  # fmt: skip
@@ -83,18 +83,18 @@ def records(name: str, values: list[float], extra: dict[str, object]) -> str:
 
 def test_record_of_a_latency_for_pytorch(tmp_path: Path) -> None:
     text = records("latency", [1.5, 1.75], {"avg_latency": 1.625, "percentiles": {"50": 1.625}})
-    (load,) = written(tmp_path, "latency.pytorch.json", text)
+    (load,) = loads_of_text(tmp_path, "latency.pytorch.json", text)
     assert load.tool == "vllm bench latency" and load.model == "org/model"
-    assert told(load) == [("e2e_ms", "mean", 1625.0), ("e2e_ms", "median", 1625.0)]
+    assert metrics_of(load) == [("e2e_ms", "mean", 1625.0), ("e2e_ms", "median", 1625.0)]
     assert points_of(load) == {("pp32 tg128 8 at once", 8, 32, 128)}
 
 
 def test_record_of_a_throughput_for_pytorch(tmp_path: Path) -> None:
     text = records("requests_per_second", [2.5], {"elapsed_time": 40.0, "num_requests": 100, "tokens_per_second": 9})
     text = json.dumps([*json.loads(text), *json.loads(records("tokens_per_second", [1250.5], {"elapsed_time": 40.0}))])
-    (load,) = written(tmp_path, "throughput.pytorch.json", text)
+    (load,) = loads_of_text(tmp_path, "throughput.pytorch.json", text)
     assert load.tool == "vllm bench throughput"
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("duration_s", "total", 40.0), ("requests", "total", 100), ("request_tps", "mean", 2.5),
         ("total_tps", "mean", 1250.5),
     ]  # fmt: skip
@@ -105,8 +105,8 @@ def test_records_of_a_served_load_for_pytorch(tmp_path: Path) -> None:
     rows = [
         json.loads(records(name, [number], extra))[0] for name, number in (("mean_ttft_ms", 210.5), ("p99_itl_ms", 30))
     ]
-    (load,) = written(tmp_path, "serve.pytorch.json", json.dumps(rows))
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "serve.pytorch.json", json.dumps(rows))
+    assert metrics_of(load) == [
         ("request_tps", "mean", 2.5), ("requests", "total", 8), ("ttft_ms", "mean", 210.5), ("itl_ms", "p99", 30),
     ]  # fmt: skip
     assert load.tool == "vllm bench serve" and load.model == "org/model"
@@ -137,10 +137,12 @@ Tokens per Tick                              1.000         1         1         1
 
 
 def test_printed_profile_of_lmdeploy(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", f"python3 profile_throughput.py S.json org/model --concurrency 64{PROFILE}")
+    (load,) = loads_of_text(
+        tmp_path, "post.txt", f"python3 profile_throughput.py S.json org/model --concurrency 64{PROFILE}"
+    )
     assert (load.tool, load.params["heading"]) == ("lmdeploy profiler", "Profile Throughput")
     rows = results_of(load)
-    assert told(load)[:8] == [
+    assert metrics_of(load)[:8] == [
         ("duration_s", "total", 45.125), ("requests", "total", 998), ("failed_requests", "total", 2),
         ("prompt_tokens", "total", 248339), ("completion_tokens", "total", 240582), ("prompt_tps", "mean", 5503.5),
         ("output_tps", "mean", 5331.5), ("request_tps", "mean", 22.125),
@@ -152,13 +154,13 @@ def test_printed_profile_of_lmdeploy(tmp_path: Path) -> None:
 
 
 def test_table_of_lmdeploy_s_profiles(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "profile.csv",
         "backend,bs,dataset_name,num_prompts,completed,total_input_tokens,total_output_tokens,duration,"
         "request_throughput,input_throughput,output_throughput,mean_e2e_latency_ms,mean_ttft_ms,mean_tpot_ms,mean_itl_ms\n"
         "turbomind,64,sharegpt,1000,998,248339,240582,45.125,22.125,5503.5,5331.5,2500.5,-,11.5,10.5\n",
     )  # fmt: skip
-    assert load.tool == "lmdeploy profiler" and told(load) == [
+    assert load.tool == "lmdeploy profiler" and metrics_of(load) == [
         ("requests", "total", 998), ("prompt_tokens", "total", 248339), ("completion_tokens", "total", 240582),
         ("duration_s", "total", 45.125), ("request_tps", "mean", 22.125), ("prompt_tps", "mean", 5503.5),
         ("output_tps", "mean", 5331.5), ("e2e_ms", "mean", 2500.5), ("tpot_ms", "mean", 11.5), ("itl_ms", "mean", 10.5),
@@ -167,14 +169,14 @@ def test_table_of_lmdeploy_s_profiles(tmp_path: Path) -> None:
 
 
 def test_table_of_lmdeploy_s_generations(tmp_path: Path) -> None:
-    loads = written(
+    loads = loads_of_text(
         tmp_path, "generation.csv",
         "batch,prompt_tokens,completion_tokens,throughput(total tok/s),throughput(out tok/s),mem(GB),FTL(ave)(s),"
         "FTL(min)(s),FTL(max)(s),50%(s),75%(s),95%(s),99%(s)\n"
         "1,128,256,210.5,105.5,20.5,0.025,0.02,0.03,0.009,0.01,0.011,0.012\n"
         "16,128,256,2910.5,1455.5,20.75,0.125,0.1,0.25,0.011,0.012,0.014,0.019\n",
     )  # fmt: skip
-    assert told(loads[1]) == [
+    assert metrics_of(loads[1]) == [
         ("total_tps", "mean", 2910.5), ("output_tps", "mean", 1455.5), ("stated", "max", 20.75),
         ("ttft_ms", "mean", 125), ("ttft_ms", "min", 100), ("ttft_ms", "max", 250), ("itl_ms", "median", 11),
         ("itl_ms", "p75", 12), ("itl_ms", "p95", 14), ("itl_ms", "p99", 19),
@@ -206,9 +208,9 @@ Total Latency (seconds):\t16.5
 
 
 def test_early_report_of_trtllm_bench(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", EARLY_TRTLLM)
+    (load,) = loads_of_text(tmp_path, "post.txt", EARLY_TRTLLM)
     assert (load.tool, load.model, load.tool_version) == ("trtllm-bench", "org/model", "0.12.0")
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("requests", "total", 3000), ("prompt_tokens", "mean", 128), ("output_tps", "mean", 23405.5),
         ("request_tps", "mean", 182.5), ("duration_s", "total", 16.5),
     ]  # fmt: skip
@@ -217,7 +219,7 @@ def test_early_report_of_trtllm_bench(tmp_path: Path) -> None:
 
 def test_command_above_a_report_of_trtllm_bench_has_its_level(tmp_path: Path) -> None:
     text = f"trtllm-bench --model org/model throughput --dataset d.txt --concurrency 64\n{EARLY_TRTLLM}"
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert {row.concurrency for row in results_of(load)} == {64}
 
 
@@ -227,14 +229,14 @@ def test_commands_above_reports_of_trtllm_bench_name_their_models(tmp_path: Path
         f"trtllm-bench --model org/one throughput --tp 8 --concurrency 1\n```\n{report}```\n"
         f"trtllm-bench -m org/two \\\n  throughput --tp 4\n```\n{report}```\n"
     )
-    first, second = written(tmp_path, "post.md", text)
+    first, second = loads_of_text(tmp_path, "post.md", text)
     assert (first.model, second.model) == ("org/one", "org/two")
     assert (first.server_config, second.server_config) == ({"tensor_parallel": 8}, {"tensor_parallel": 4})
     assert {row.concurrency for row in results_of(second)} == {None}
 
 
 def test_early_profile_of_lmdeploy(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "post.txt",
         f"{'-' * 50}\nconcurrency: 256\nelapsed_time: 295.5s\n\n"
         "first token latency(s)(min, max, ave): 0.625, 12.5, 4.5\n"
@@ -244,7 +246,7 @@ def test_early_profile_of_lmdeploy(tmp_path: Path) -> None:
         "token throughput (prompt + completion token): 4862.5 token/s\n"
         f"RPS (request per second): 10.25 req/s\nRPM (request per minute): 615.0 req/min\n{'-' * 50}\n",
     )  # fmt: skip
-    assert load.tool == "lmdeploy profiler" and told(load) == [
+    assert load.tool == "lmdeploy profiler" and metrics_of(load) == [
         ("duration_s", "total", 295.5), ("ttft_ms", "min", 625), ("ttft_ms", "max", 12500), ("ttft_ms", "mean", 4500),
         ("itl_ms", "p75", 250), ("itl_ms", "p95", 750), ("itl_ms", "p99", 875),
         ("prompt_tokens", "total", 740656), ("completion_tokens", "total", 695134), ("output_tps", "mean", 2353.5),
@@ -262,14 +264,14 @@ def test_lines_of_the_first_benchmarks_of_tensorrt(tmp_path: Path) -> None:
         "[BENCHMARK] batch_size 8 input_length 512 output_length 64 latency(ms) 1750.25 tokensPerSec 292.5 "
         "generationTime(ms) 1500.5 generationTokensPerSecond 341.25 gpu_peak_mem(gb) 20.5\n```\n"
     )
-    first, second = written(tmp_path, "post.md", text)
+    first, second = loads_of_text(tmp_path, "post.md", text)
     assert (first.model, first.params["world_size"], first.params["precision"]) == ("tiny_13b", 2, "float16")
-    assert told(first) == [
+    assert metrics_of(first) == [
         ("output_tps", "mean", 42.5), ("e2e_ms", "p95", 1520.5), ("e2e_ms", "mean", 1505.5),
         ("decode_ms", "mean", 1250.5),
     ]  # fmt: skip
     assert points_of(first) == {("pp512 tg64 1 at once", 1, 512, 64)}
-    assert told(second) == [
+    assert metrics_of(second) == [
         ("e2e_ms", "mean", 1750.25), ("output_tps", "mean", 292.5), ("decode_ms", "mean", 1500.5),
         ("batch_decode_tps", "mean", 341.25), ("stated", "max", 20.5),
     ]  # fmt: skip

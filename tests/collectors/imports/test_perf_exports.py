@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.collectors.imports.captured import results_of, value
-from tests.collectors.imports.test_posted_benchmarks import written
-from tests.collectors.imports.test_printed_benchmarks import told
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_printed_benchmarks import metrics_of
 
 STATISTICS = {"avg": 1500.5, "p99": 1900.5, "p75": 1600.5, "p50": 1490.5, "p25": 1400.5, "min": 900.5, "std": 50.0}
 EXPORT: dict[str, Any] = {
@@ -28,9 +28,9 @@ EXPECTED = [
 
 def test_json_of_genai_perf(tmp_path: Path) -> None:
     config = {"model": ["org/model"], "endpoint_type": "chat", "u": "localhost:8000", "concurrency": 8}
-    (load,) = written(tmp_path, "profile_export_genai_perf.json", json.dumps(EXPORT | {"input_config": config}))
+    (load,) = loads_of_text(tmp_path, "profile_export_genai_perf.json", json.dumps(EXPORT | {"input_config": config}))
     assert (load.tool, load.model, load.base_url) == ("GenAI-Perf", "org/model", "localhost:8000")
-    assert told(load) == EXPECTED and {row.concurrency for row in results_of(load)} == {8}
+    assert metrics_of(load) == EXPECTED and {row.concurrency for row in results_of(load)} == {8}
     assert load.params["endpoint_type"] == "chat"
 
 
@@ -38,9 +38,9 @@ def test_json_of_early_aiperf(tmp_path: Path) -> None:
     config = {"endpoint": {"model_names": ["org/model"], "url": "http://localhost:8000"},
               "loadgen": {"concurrency": 8, "request_count": 100}}  # fmt: skip
     text = json.dumps(EXPORT | {"input_config": config, "start_time": "2025-10-10T10:11:12", "was_cancelled": False})
-    (load,) = written(tmp_path, "profile_export_aiperf.json", text)
+    (load,) = loads_of_text(tmp_path, "profile_export_aiperf.json", text)
     assert (load.tool, load.model, load.planned_requests) == ("aiperf", "org/model", 100)
-    assert told(load) == EXPECTED and {row.concurrency for row in results_of(load)} == {8}
+    assert metrics_of(load) == EXPECTED and {row.concurrency for row in results_of(load)} == {8}
 
 
 def test_later_metrics_of_aiperf(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_later_metrics_of_aiperf(tmp_path: Path) -> None:
     text = json.dumps(
         {"request_throughput": EXPORT["request_throughput"], "request_latency": {"unit": "sec", "avg": 2}} | later
     )
-    (load,) = written(tmp_path, "profile_export_aiperf.json", text)
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "profile_export_aiperf.json", text)
+    assert metrics_of(load) == [
         ("request_tps", "mean", 6.25), ("e2e_ms", "mean", 2000), ("goodput_rps", "mean", 5.25),
         ("acceptance_length", "mean", 2.5), ("acceptance_length", "p10", 1.5), ("acceptance_rate", "mean", 0.6),
         ("completion_tokens", "total", 12850), ("stated", "mean", 410.5),
@@ -63,7 +63,7 @@ def test_later_metrics_of_aiperf(tmp_path: Path) -> None:
 
 
 def test_csv_of_genai_perf(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "profile_export_genai_perf.csv",
         "Metric,avg,min,max,p99,p95,p90,p75,p50,p25\n"
         'Request Latency (ms),"1,512.50",756.25,"4,537.50",3.0,2.0,2.0,2.0,"1,490.50",1.0\n'
@@ -75,14 +75,14 @@ def test_csv_of_genai_perf(tmp_path: Path) -> None:
     rows = results_of(load)
     assert (value(rows, "e2e_ms", "mean"), value(rows, "e2e_ms", "median")) == (1512.5, 1490.5)
     assert (value(rows, "e2e_ms", "p25"), value(rows, "completion_tokens", "mean")) == (1, 128.5)
-    assert told(load)[-4:] == [
+    assert metrics_of(load)[-4:] == [
         ("output_tps", "mean", 812.5), ("request_tps", "mean", 6.25), ("goodput_rps", "mean", 5.25),
         ("requests", "total", 100),
     ]  # fmt: skip
 
 
 def test_csv_of_aiperf_with_the_gpus_below(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "profile_export_aiperf.csv",
         "Metric,avg,min,max,sum,p1,p50,p99,std\nTime to Second Token (ms),9.50,1,30,,5,9.25,18.91,0.95\n"
         "Inter Token Latency (ms),11.50,5.75,34.50,,5.8,11.25,22.89,1.15\n\n"
@@ -91,12 +91,12 @@ def test_csv_of_aiperf_with_the_gpus_below(tmp_path: Path) -> None:
         "localhost:9400,0,NVIDIA H200,GPU-1,Power (W),410,400,420\n",
     )  # fmt: skip
     assert load.tool == "aiperf"
-    assert [row for row in told(load) if row[0] != "stated"] == [
+    assert [row for row in metrics_of(load) if row[0] != "stated"] == [
         ("tpot_ms", "mean", 11.5), ("tpot_ms", "min", 5.75), ("tpot_ms", "max", 34.5), ("tpot_ms", "p1", 5.8),
         ("tpot_ms", "median", 11.25), ("tpot_ms", "p99", 22.89), ("goodput_rps", "mean", 5.25),
         ("requests", "total", 100),
     ]  # fmt: skip
-    assert ("stated", "mean", 9.5) in told(load) and "GPUs" in load.notes[1]
+    assert ("stated", "mean", 9.5) in metrics_of(load) and "GPUs" in load.notes[1]
 
 
 def table(title: str, *rows: str) -> str:
@@ -105,7 +105,7 @@ def table(title: str, *rows: str) -> str:
 
 
 def test_tables_of_one_run_of_aiperf_apart(tmp_path: Path) -> None:
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "post.txt",
         table("NVIDIA AIPerf | LLM Metrics", "Request Latency (ms) │ 1,500.50", "Goodput (requests/sec) │ 5.25")
         + "\n\n"
@@ -114,7 +114,7 @@ def test_tables_of_one_run_of_aiperf_apart(tmp_path: Path) -> None:
         + table("GPU Power Efficiency (NVIDIA)", "Average GPU Power (W) │ 410.50")
         + "\nCLI Command: aiperf profile --model org/model --concurrency 8\nBenchmark Duration: 16.00 sec\n",
     )  # fmt: skip
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("e2e_ms", "mean", 1500.5), ("goodput_rps", "mean", 5.25), ("acceptance_length", "mean", 2.5),
         ("acceptance_rate", "mean", 0.6), ("stated", "mean", 410.5), ("duration_s", "total", 16),
     ]  # fmt: skip
@@ -135,8 +135,8 @@ def test_perf_analyzer_of_triton(tmp_path: Path) -> None:
         "Concurrency: 8, throughput: 6.25 infer/sec, latency 1512500 usec\n"
         "Concurrency: 16, throughput: 6.25 infer/sec, latency 1512500 usec\n"
     )
-    (load,) = written(tmp_path, "post.txt", text)
-    assert load.tool == "perf_analyzer" and told(load)[:6] == [
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert load.tool == "perf_analyzer" and metrics_of(load)[:6] == [
         ("requests", "total", 100), ("request_tps", "mean", 6.25), ("e2e_ms", "mean", 1512.5),
         ("e2e_ms", "median", 1502.5), ("e2e_ms", "p99", 1702.5), ("stated", "mean", 1.5),
     ]  # fmt: skip
@@ -149,8 +149,8 @@ def test_speeds_below_a_table_of_early_genai_perf(tmp_path: Path) -> None:
         "Output token throughput (per sec): 184.50\nRequest throughput (per sec): 0.75\n"
         "Request goodput (per sec): 0.5\n"
     )
-    (load,) = written(tmp_path, "post.txt", text + below)
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "post.txt", text + below)
+    assert metrics_of(load) == [
         ("e2e_ms", "mean", 1500.5), ("output_tps", "mean", 184.5), ("request_tps", "mean", 0.75),
         ("goodput_rps", "mean", 0.5),
     ]  # fmt: skip

@@ -11,14 +11,14 @@ import pytest
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder
 from load_records import Result
-from tests.collectors.imports.captured import captured, load_of, loads_of, one, requests_of, results_of, value
+from tests.collectors.imports.captured import captured, load_of, loads_of, requests_of, result_at, results_of, value
 
 
 def keys_of(rows: list[Result]) -> list[tuple[str, str, str]]:
     return [(row.point, row.metric, row.statistic) for row in rows]
 
 
-def written(tmp_path: Path, name: str, text: str) -> list[LoadBuilder]:
+def loads_of_text(tmp_path: Path, name: str, text: str) -> list[LoadBuilder]:
     path = tmp_path / name
     path.write_text(text)
     loads = loads_of(path)
@@ -43,7 +43,7 @@ def test_speculation_of_vllm_bench_serve() -> None:
     assert value(rows, "acceptance_rate", "mean") == pytest.approx(0.02024252080014162)
     rates = [row.value for row in rows if row.metric == "position_acceptance_rate"]
     assert rates == raw["spec_decode_per_position_acceptance_rates"] and rows[-1].statistic == "p99"
-    assert one(rows, "position_acceptance_rate", "mean", "0.2 requests/s, draft position 0").unit == "ratio"
+    assert result_at(rows, "position_acceptance_rate", "mean", "0.2 requests/s, draft position 0").unit == "ratio"
     assert value(rows, "prompt_tokens", "total") == 424759 and load.params["spec_decode_num_drafts"] == 37660
     assert "spec_decode_acceptance_rate" not in load.params
 
@@ -64,7 +64,7 @@ def test_latencies_in_seconds_by_their_names() -> None:
 def test_seconds_and_milliseconds_are_one_value(tmp_path: Path) -> None:
     raw = json.loads(captured("inferencex/serving.json").read_text())
     both = raw | {"median_ttft_ms": 3138.0, "p50_ttft_ms": 3138.5, "std_ttft_ms": 1.0, "mean_tpot": 0.2}
-    rows = results_of(written(tmp_path, "both.json", json.dumps(both))[0])
+    rows = results_of(loads_of_text(tmp_path, "both.json", json.dumps(both))[0])
     assert value(rows, "ttft_ms", "median") == 3138.0 and value(rows, "ttft_ms", "p50") == 3138.5
     assert value(rows, "tpot_ms", "mean") == 200.0
 
@@ -74,7 +74,9 @@ def test_old_lines_of_sglang_for_several_rates(tmp_path: Path) -> None:
     line = {"backend": "sglang", "dataset_name": "sharegpt", "total_input": 1400, "total_output": 1200,
             "median_ttft": 32.5, "median_itl": 12.5, "output_token_throughput": 187.5, "sharegpt_output_len": None,
             "random_input_len": 1024, "random_output_len": 128}  # fmt: skip
-    first, second = written(tmp_path, "r.jsonl", "\n".join(json.dumps(line | {"request_rate": n}) for n in (1, 2)))
+    first, second = loads_of_text(
+        tmp_path, "r.jsonl", "\n".join(json.dumps(line | {"request_rate": n}) for n in (1, 2))
+    )
     assert [(row.point, row.metric, row.statistic, row.value) for row in results_of(second)] == [
         ("2 requests/s", "output_tps", "mean", 187.5), ("2 requests/s", "prompt_tokens", "total", 1400.0),
         ("2 requests/s", "completion_tokens", "total", 1200.0), ("2 requests/s", "ttft_ms", "median", 32.5),
@@ -86,7 +88,7 @@ def test_old_lines_of_sglang_for_several_rates(tmp_path: Path) -> None:
 def test_sweep_of_vllm_bench_as_list_and_as_table(tmp_path: Path) -> None:
     raw = json.loads(captured("vllm_bench/speculation.json").read_text())
     runs = [raw | {"run_number": n, "max_num_seqs": 32, "max_concurrency": 4 * (n + 1)} for n in range(2)]
-    first, second = written(tmp_path, "summary.json", json.dumps(runs))
+    first, second = loads_of_text(tmp_path, "summary.json", json.dumps(runs))
     assert {row.point for row in results_of(second) if row.unit == "ms"} == {"8 at once, run 1"}
     assert first.params["max_num_seqs"] == 32 and first.number != second.number
     names = list(runs[0])
@@ -94,7 +96,7 @@ def test_sweep_of_vllm_bench_as_list_and_as_table(tmp_path: Path) -> None:
     for number, run in enumerate(runs):
         cells = ("" if run[name] is None else json.dumps(run[name]).replace('"', "") for name in names)
         lines.append(",".join([str(number), *(f'"{cell}"' if "," in cell else cell for cell in cells)]))
-    from_table = written(tmp_path, "summary.csv", "\n".join(lines) + "\n")
+    from_table = loads_of_text(tmp_path, "summary.csv", "\n".join(lines) + "\n")
     assert [keys_of(results_of(load)) for load in from_table] == [
         keys_of(results_of(first)),
         keys_of(results_of(second)),
@@ -106,7 +108,7 @@ def test_sweep_of_vllm_bench_as_list_and_as_table(tmp_path: Path) -> None:
 # --- llama-bench ------------------------------------------------------------------------------------------------------
 def test_llama_bench_csv() -> None:
     load = load_of(captured("llama-bench/result.csv"))
-    prompt, decode = (one(results_of(load), metric, "mean") for metric in ("prompt_tps", "decode_tps"))
+    prompt, decode = (result_at(results_of(load), metric, "mean") for metric in ("prompt_tps", "decode_tps"))
     assert (prompt.point, prompt.value, prompt.sd, prompt.unit) == ("pp512", 1094.188193, 8.579122, "tok/s")
     assert (prompt.prompt_tokens, prompt.output_tokens, prompt.depth_tokens, prompt.concurrency) == (512, 0, 0, 1)
     assert (decode.point, decode.value, decode.sd, decode.output_tokens) == ("tg128", 61.648189, 0.357447, 128)
@@ -123,7 +125,7 @@ def test_llama_bench_csv() -> None:
 def test_llama_bench_json_has_its_repetitions() -> None:
     load = load_of(captured("llama-bench/result.json"))
     rows = results_of(load)
-    prompt, decode = one(rows, "prompt_tps", "mean", "pp8192"), one(rows, "decode_tps", "mean", "tg1280")
+    prompt, decode = result_at(rows, "prompt_tps", "mean", "pp8192"), result_at(rows, "decode_tps", "mean", "tg1280")
     assert (prompt.value, prompt.sd, prompt.n) == (3024.404345, 2.625967, 5)
     assert (decode.value, decode.sd, decode.n) == (85.498819, 0.05175, 5) and load.tool_version == "b5606"
     assert load.params["quantization"] == "Q3_K - Large" and load.params["tensor_split"] == "0.00"
@@ -139,14 +141,14 @@ def rows_of_json() -> list[dict[str, object]]:
 def test_llama_bench_lines_and_sql_say_what_its_json_says(tmp_path: Path) -> None:
     raw, whole = rows_of_json(), load_of(captured("llama-bench/result.json"))
     preamble = "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9\n"
-    (lines,) = written(tmp_path, "r.jsonl", preamble + "".join(f"{json.dumps(row)}\n" for row in raw))
-    (after,) = written(tmp_path, "r.json", preamble + captured("llama-bench/result.json").read_text())
+    (lines,) = loads_of_text(tmp_path, "r.jsonl", preamble + "".join(f"{json.dumps(row)}\n" for row in raw))
+    (after,) = loads_of_text(tmp_path, "r.json", preamble + captured("llama-bench/result.json").read_text())
     names = [name for name in raw[0] if not name.startswith("samples")]
     sql = "CREATE TABLE IF NOT EXISTS llama_bench (\n  build_commit TEXT,\n  n_gen INTEGER,\n  avg_ts REAL\n);\n\n"
     for row in raw:
         cells = ", ".join(f"'{int(cell) if isinstance(cell, bool) else cell}'" for cell in map(row.get, names))
         sql += f"INSERT INTO llama_bench ({', '.join(names)}) VALUES ({cells});\n"
-    (statements,) = written(tmp_path, "r.sql", sql)
+    (statements,) = loads_of_text(tmp_path, "r.sql", sql)
     for load in (lines, after, statements):
         assert numbers(load, "prompt_tps") == numbers(whole, "prompt_tps")
         assert numbers(load, "decode_ms") == numbers(whole, "decode_ms")
@@ -156,7 +158,8 @@ def test_llama_bench_lines_and_sql_say_what_its_json_says(tmp_path: Path) -> Non
             "NVIDIA GeForce RTX 4090",
         )
     assert (
-        statements.params["build_commit"] == "247e5c6e" and one(results_of(statements), "decode_tps", "mean").n is None
+        statements.params["build_commit"] == "247e5c6e"
+        and result_at(results_of(statements), "decode_tps", "mean").n is None
     )
 
 
@@ -168,11 +171,11 @@ def test_llama_bench_configurations_are_separate_loads(tmp_path: Path) -> None:
         '"2026-01-02T03:05:05Z","40.5","1.5","128","512","0","a.gguf","99","1234567"\n'
         '"2026-01-02T03:06:05Z","30.5","1.5","128","0","0","b.gguf","20","1234567"\n'
     )
-    first, second = written(tmp_path, "r.csv", text)
+    first, second = loads_of_text(tmp_path, "r.csv", text)
     suffix = ", model_filename a.gguf, n_gpu_layers 99"
     assert numbers(first, "prompt_tps") == [(f"pp512 @ d4096{suffix}", 500.5)]
     assert numbers(first, "total_tps") == [(f"pp512+tg128{suffix}", 40.5)]
-    assert one(results_of(first), "prompt_tps", "mean").reason == "sd_count_not_told"
+    assert result_at(results_of(first), "prompt_tps", "mean").reason == "sd_count_not_told"
     assert (second.model, numbers(second, "decode_tps")[0][1], second.tool_version) == ("b.gguf", 30.5, "1234567")
 
 
@@ -195,13 +198,13 @@ build: 2496f9c14 (9049)
 
 
 def test_llama_bench_table_in_a_text(tmp_path: Path) -> None:
-    other, load = written(tmp_path, "post.md", MARKDOWN)
+    other, load = loads_of_text(tmp_path, "post.md", MARKDOWN)
     assert other.tool == "document" and numbers(other, "output_tps", "max")
     rows = results_of(load)
-    prompt, decode = one(rows, "prompt_tps", "mean"), one(rows, "decode_tps", "mean")
+    prompt, decode = result_at(rows, "prompt_tps", "mean"), result_at(rows, "decode_tps", "mean")
     assert (prompt.point, prompt.value, prompt.sd, prompt.prompt_tokens) == ("pp512", 1094.19, 8.58, 512)
     assert (decode.point, decode.value, decode.sd, decode.depth_tokens) == ("tg128 @ d4096", 61.65, 0.36, 4096)
-    assert one(rows, "total_tps", "mean").sd is None
+    assert result_at(rows, "total_tps", "mean").sd is None
     assert load.definition == "llama-bench b9049" and load.model == "qwen35moe 35B.A3B Q4_K - Medium"
     assert load.params == {
         "gpu_info": "NVIDIA GeForce RTX 4090, NVIDIA GeForce RTX 3090", "build_commit": "2496f9c14",
@@ -224,7 +227,7 @@ def test_llama_bench_table_in_a_text(tmp_path: Path) -> None:
 )
 def test_cut_file_is_refused_with_its_line(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(ImportRefusedError, match=rf"^{name}, line \d+: "):
-        written(tmp_path, name, text)
+        loads_of_text(tmp_path, name, text)
 
 
 # --- llama-batched-bench, llama-sweep-bench ---------------------------------------------------------------------------
@@ -232,7 +235,7 @@ def test_llama_batched_bench() -> None:
     load = load_of(captured("llama-bench/batched.txt"))
     rows = results_of(load)
     assert load.tool == "llama-batched-bench" and len(rows) == 6 * 6
-    together = one(rows, "batch_decode_tps", "mean", "pp512 tg32 B4 N_KV2176")
+    together = result_at(rows, "batch_decode_tps", "mean", "pp512 tg32 B4 N_KV2176")
     assert (together.value, together.unit, together.concurrency) == (224.52, "tok/s", 4)
     assert (together.prompt_tokens, together.output_tokens, together.depth_tokens) == (512, 32, 0)
     assert [value for _, value in numbers(load, "prompt_tps")] == [1518.9, 1603.62, 1640.9, 1526.12, 1530.08, 1532.06]
@@ -251,7 +254,7 @@ def test_lines_of_llama_batched_bench(tmp_path: Path) -> None:
     row = {"n_kv_max": 2048, "n_batch": 2048, "flash_attn": 1, "pp": 128, "tg": 0, "pl": 2, "n_kv": 256, "t_pp": 0.5,
            "speed_pp": 512.0, "t_tg": 0.0, "speed_tg": 0.0, "t": 0.5, "speed": 512.0}  # fmt: skip
     text = f"\nllama_context: n_ctx = 2048\n{json.dumps(row)}\n{json.dumps(row | {'flash_attn': 0})}\n"
-    first, second = written(tmp_path, "r.jsonl", text)
+    first, second = loads_of_text(tmp_path, "r.jsonl", text)
     assert numbers(first, "prompt_tps") == [("pp128 tg0 B2 N_KV256", 512.0)] and not numbers(first, "batch_decode_tps")
     assert first.params == {"n_kv_max": 2048, "n_batch": 2048, "flash_attn": 1} and second.params["flash_attn"] == 0
 
@@ -263,7 +266,7 @@ def test_printed_llama_benchy_is_dated_and_its_probe_is_no_latency() -> None:
     assert load.ts == datetime(2026, 8, 12, 17, 25, 53).astimezone(UTC)
     assert (load.params["latency_probe_ms"], load.params["latency_mode"]) == (288.36, "generation")
     assert not [row for row in rows if row.metric == "e2e_ms"] and len(rows) == 9
-    ttft = one(rows, "ttft_ms", "mean", "pp25000 tg256 d0 c20")
+    ttft = result_at(rows, "ttft_ms", "mean", "pp25000 tg256 d0 c20")
     assert (ttft.value, ttft.n, load.model) == (177317.07, 60, "muse-glimmer-30b-bf16-spec")
     assert load.base_url == "http://localhost:8000/v1"
 
@@ -327,7 +330,7 @@ Output token throughput (tok/s):         nan
 
 
 def test_printed_summaries_of_vllm_bench_serve(tmp_path: Path) -> None:
-    document, first, second = written(tmp_path, "post.txt", VLLM_SUMMARY)
+    document, first, second = loads_of_text(tmp_path, "post.txt", VLLM_SUMMARY)
     rows = results_of(first)
     assert {row.value for row in results_of(document)} == {109.8}
     assert (first.tool, first.model, first.planned_requests) == ("vllm bench serve", "org/model", 20)
@@ -336,8 +339,12 @@ def test_printed_summaries_of_vllm_bench_serve(tmp_path: Path) -> None:
     assert value(rows, "acceptance_rate", "mean") == pytest.approx(0.4433)
     assert [v for _, v in numbers(first, "position_acceptance_rate")] == [pytest.approx(0.7434), pytest.approx(0.58)]
     assert value(rows, "peak_concurrency", "max") == 6 and value(rows, "acceptance_length", "mean") == 4.1
-    assert one(rows, "stated", "stated").value == 499 and "header" not in first.params and "api_key" not in first.params
-    assert one(results_of(second), "output_tps", "mean").value is None
+    assert (
+        result_at(rows, "stated", "stated").value == 499
+        and "header" not in first.params
+        and "api_key" not in first.params
+    )
+    assert result_at(results_of(second), "output_tps", "mean").value is None
 
 
 def test_printed_report_of_trtllm_bench() -> None:
@@ -392,7 +399,7 @@ MIN:    128.0000           64.0000         192.0000
 
 
 def test_streamed_report_of_trtllm_bench(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "report.txt", STREAMED)
+    (load,) = loads_of_text(tmp_path, "report.txt", STREAMED)
     rows = results_of(load)
     assert (load.model, load.tool_version) == ("org/model", "1.1.0") and load.params["Dtype"] == "bfloat16"
     assert value(rows, "ttft_ms", "mean") == 52667.0339 and value(rows, "ttft_ms", "min") == 3914.7621
@@ -410,7 +417,7 @@ def test_json_report_of_trtllm_bench(tmp_path: Path) -> None:
                         "request_latency_percentiles_ms": {"p50": 880.0, "p99": 990.0, "average": 900.0}},
         "streaming_metrics": {"avg_ttft_ms": 50.0, "ttft_percentiles": {"minimum": 40.0}},
     }  # fmt: skip
-    (load,) = written(tmp_path, "report.json", json.dumps(report))
+    (load,) = loads_of_text(tmp_path, "report.json", json.dumps(report))
     rows = [(row.metric, row.statistic, row.value) for row in results_of(load)]
     assert rows == [
         ("request_tps", "mean", 2.5), ("duration_s", "total", 4.0), ("e2e_ms", "mean", 900.0),
@@ -434,7 +441,7 @@ def test_summary_of_mlperf_s_loadgen() -> None:
     for metric, statistics in expected.items():
         values_by_statistic = {row.statistic: row.value for row in rows if row.metric == metric}
         assert values_by_statistic == {statistic: pytest.approx(ms) for statistic, ms in statistics.items()}
-    assert value(rows, "output_tps", "mean") == 29522.56 and one(rows, "stated", "stated").unit == "samples/s"
+    assert value(rows, "output_tps", "mean") == 29522.56 and result_at(rows, "stated", "stated").unit == "samples/s"
     assert load.params == {
         "samples_per_query": 1, "target_qps": 104, "ttft_latency (ns)": 2000000000, "tpot_latency (ns)": 200000000,
     }  # fmt: skip
@@ -449,7 +456,7 @@ def test_invalid_summary_of_mlperf_is_called_so(tmp_path: Path) -> None:
         f"  Min duration satisfied : NO\n{rule}\nAdditional Stats\n{rule}\n"
         "90.00 percentile latency (ns)   : 8434934462\n"
     )
-    (load,) = written(tmp_path, "mlperf_log_summary.txt", text)
+    (load,) = loads_of_text(tmp_path, "mlperf_log_summary.txt", text)
     rows = results_of(load)
     assert (rows[0].point, rows[0].metric, rows[0].statistic) == ("SingleStream", "e2e_ms", "p90")
     assert len(rows) == 2 and rows[1].metric == "stated" and load.notes == ["LoadGen calls this result INVALID."]
@@ -458,7 +465,7 @@ def test_invalid_summary_of_mlperf_is_called_so(tmp_path: Path) -> None:
 def test_summary_of_llmperf(tmp_path: Path) -> None:
     load = load_of(captured("llmperf/summary.json"))
     rows = results_of(load)
-    mean = one(rows, "itl_ms", "mean")
+    mean = result_at(rows, "itl_ms", "mean")
     assert (mean.value, mean.sd) == (pytest.approx(11.929198805), pytest.approx(1.6259885667))
     assert (mean.concurrency, mean.prompt_tokens, mean.output_tokens) == (5, 256, 100)
     assert value(rows, "itl_ms", "p99") == pytest.approx(16.33074445592667) and len(rows) == 10
@@ -468,9 +475,9 @@ def test_summary_of_llmperf(tmp_path: Path) -> None:
         "results_num_completed_requests_per_min": 120.0, "results_number_errors": 2, "timestamp": 1789148187,
         "results_number_total_tokens_mean": 355.5,
     }  # fmt: skip
-    (whole,) = written(tmp_path, "summary.json", json.dumps(raw))
+    (whole,) = loads_of_text(tmp_path, "summary.json", json.dumps(raw))
     rows = results_of(whole)
-    assert value(rows, "ttft_ms", "mean") == 100.0 and one(rows, "ttft_ms", "mean").n == 50
+    assert value(rows, "ttft_ms", "mean") == 100.0 and result_at(rows, "ttft_ms", "mean").n == 50
     assert value(rows, "completion_tokens", "min") == 62 and value(rows, "failed_requests", "total") == 2
     assert value(rows, "request_tps", "mean") == 2.0 and value(rows, "stated", "mean") == 355.5
     assert whole.ts == datetime.fromtimestamp(1789148187, UTC)
@@ -484,12 +491,12 @@ def test_aggregate_of_inferencex(tmp_path: Path) -> None:
         "mean_ttft": 0.2, "std_ttft": 0.1, "median_ttft": 0.15, "p99_tpot": 0.018, "p99_intvty": 55.5,
         "std_intvty": 9.0,
     }  # fmt: skip
-    first, second = written(tmp_path, "agg.json", json.dumps([result, result | {"conc": 128}]))
+    first, second = loads_of_text(tmp_path, "agg.json", json.dumps([result, result | {"conc": 128}]))
     rows = results_of(first)
     point = "pp8192 tg1024 64 at once"
-    assert one(rows, "ttft_ms", "median", point).concurrency == 64 and value(rows, "ttft_ms", "median") == 150.0
+    assert result_at(rows, "ttft_ms", "median", point).concurrency == 64 and value(rows, "ttft_ms", "median") == 150.0
     assert value(rows, "total_tps_per_gpu", "mean") == 450.5 and value(rows, "tpot_ms", "p99") == pytest.approx(18)
-    assert value(rows, "decode_tps", "p99") == 55.5 and one(rows, "ttft_ms", "mean").reason == "sd_count_not_told"
+    assert value(rows, "decode_tps", "p99") == 55.5 and result_at(rows, "ttft_ms", "mean").reason == "sd_count_not_told"
     assert first.server_config == {"quantization": "fp8", "tensor_parallel": 8, "image": "img:1"}
     assert results_of(second)[0].concurrency == 128
 
@@ -513,14 +520,14 @@ def test_folder_of_a_sweep_has_a_load_per_run(tmp_path: Path) -> None:
 def test_cut_table_of_a_sweep_is_refused(tmp_path: Path) -> None:
     text = ",tokenizer_id,max_concurrency,request_throughput,completed\n0,a,1,2.0,3\n1,a,2,2.0"
     with pytest.raises(ImportRefusedError, match=r"^summary.csv, line 3: it is cut off here"):
-        written(tmp_path, "summary.csv", text)
+        loads_of_text(tmp_path, "summary.csv", text)
 
 
 def test_summary_behind_a_long_log_is_read(tmp_path: Path) -> None:
     noise = "100%|##########| 20/20 [00:05<00:00, 3.46it/s]\n" * 3000
     for name in ("sglang_bench/printed.txt", "llama-bench/sweep.txt", "trtllm_bench/printed.txt", "mlperf/summary.txt"):
         path = captured(name)
-        (load,) = written(tmp_path, "long.log", noise + path.read_text())
+        (load,) = loads_of_text(tmp_path, "long.log", noise + path.read_text())
         rows, whole = ([(row.metric, row.value) for row in results_of(loaded)] for loaded in (load, load_of(path)))
         assert rows == whole
 
@@ -530,7 +537,7 @@ def test_print_of_powershell_is_read(tmp_path: Path) -> None:
     path = tmp_path / "post.txt"
     path.write_bytes(MARKDOWN.replace("±", "┬▒").replace("\n", "\r\n").encode("utf-16"))
     _, load = loads_of(path)
-    prompt = one(results_of(load), "prompt_tps", "mean")
+    prompt = result_at(results_of(load), "prompt_tps", "mean")
     assert (prompt.value, prompt.sd, load.tool_version) == (1094.19, 8.58, "b9049")
 
 
@@ -542,7 +549,7 @@ def test_messages_around_the_results_of_llama_bench_are_skipped(tmp_path: Path) 
         ("r.csv", from_csv.read_text().strip()),
         ("r.json", message + from_json.read_text().strip() + "\n" + message),
     ):
-        (load,) = written(tmp_path, name, text)
+        (load,) = loads_of_text(tmp_path, name, text)
         assert [row.value for row in results_of(load)] == [
             row.value for row in results_of(load_of(from_csv if name == "r.csv" else from_json))
         ]
@@ -550,7 +557,7 @@ def test_messages_around_the_results_of_llama_bench_are_skipped(tmp_path: Path) 
 
 def test_tables_of_llama_bench_are_told_apart_by_their_headings(tmp_path: Path) -> None:
     table = MARKDOWN[MARKDOWN.index("| model") : MARKDOWN.index("| Config")]
-    first, second = written(
+    first, second = loads_of_text(
         tmp_path, "post.md", f"## Before\n{table}\n**After**\n\n{table.replace('1094.19', '1200.5')}"
     )
     name = "pp512, table Before"
@@ -562,7 +569,7 @@ def test_tables_of_llama_bench_are_told_apart_by_their_headings(tmp_path: Path) 
 def test_result_of_an_old_vllm_bench_serve(tmp_path: Path) -> None:
     raw = json.loads(captured("vllm_bench/speculation.json").read_text())
     del raw["max_concurrency"], raw["endpoint_type"]
-    (load,) = written(tmp_path, "old.json", json.dumps(raw))
+    (load,) = loads_of_text(tmp_path, "old.json", json.dumps(raw))
     assert load.tool == "vllm bench serve" and value(results_of(load), "ttft_ms", "p99") == raw["p99_ttft_ms"]
 
 
@@ -571,7 +578,7 @@ def test_several_models_are_named_once(tmp_path: Path) -> None:
     other_text = (
         table.splitlines()[2].replace("qwen35moe 35B.A3B Q4_K - Medium", "llama 8B Q8_0").replace("20.60", "8.00")
     )
-    first, second = written(tmp_path, "post.md", f"{table.rstrip()}\n{other_text}\n\nbuild: unknown (0)\n")
+    first, second = loads_of_text(tmp_path, "post.md", f"{table.rstrip()}\n{other_text}\n\nbuild: unknown (0)\n")
     assert numbers(second, "prompt_tps") == [("pp512, model_type llama 8B Q8_0", 1094.19)]
     assert (first.tool_version, second.model, second.params["model_size"]) == (None, "llama 8B Q8_0", "8.00 GiB")
 
@@ -586,7 +593,7 @@ def test_single_responses_of_llmperf(tmp_path: Path) -> None:
          "end_to_end_latency_s": 0, "request_output_throughput_token_per_s": 0, "number_total_tokens": 0,
          "number_output_tokens": 0, "number_input_tokens": 0},
     ]  # fmt: skip
-    (load,) = written(tmp_path, "m_50_20_individual_responses.json", json.dumps(responses))
+    (load,) = loads_of_text(tmp_path, "m_50_20_individual_responses.json", json.dumps(responses))
     first, second = requests_of(load)
     assert load.tool == "LLMPerf" and load.planned_requests == 2
     assert (first.ttft_ms, first.total_ms, first.prompt_tokens, first.completion_tokens) == (100.0, 500.0, 50, 20)
@@ -599,7 +606,7 @@ def test_single_responses_of_llmperf_with_times(tmp_path: Path) -> None:
     response = {"error_code": None, "ttft_s": 0.1, "end_to_end_latency_s": 0.5, "number_output_tokens": 20,
                 "number_input_tokens": 50, "request_output_throughput_token_per_s": 40.0}  # fmt: skip
     responses = [response | {"start_time": 1767225602.5}, response | {"start_time": 1767225600.0}]
-    (load,) = written(tmp_path, "responses.json", json.dumps(responses))
+    (load,) = loads_of_text(tmp_path, "responses.json", json.dumps(responses))
     assert load.ts == datetime(2026, 1, 1, tzinfo=UTC)
     assert [request.since_phase_s for request in requests_of(load)] == [2.5, 0.0]
     assert [request.extra for request in requests_of(load)] == [{}, {}]
@@ -622,7 +629,7 @@ def test_report_of_inference_perf(tmp_path: Path) -> None:
         },
         "failures": {"count": 1, "request_latency": {"mean": 3.0}, "prompt_len": None},
     }  # fmt: skip
-    (load,) = written(tmp_path, "summary_lifecycle_metrics.json", json.dumps(report))
+    (load,) = loads_of_text(tmp_path, "summary_lifecycle_metrics.json", json.dumps(report))
     rows = results_of(load)
     assert load.tool == "inference-perf" and load.planned_requests == 12
     stated_rows = {(row.point, row.statistic, row.value, row.unit) for row in rows if row.metric == "stated"}
@@ -650,7 +657,7 @@ def test_benchmark_of_vllm_mlx(tmp_path: Path) -> None:
               "tokens_per_second": {"generation_mean": 280.0, "generation_max": 290.0, "processing_mean": 140.0,
                                     "total_throughput": 157.5},
               "latency_seconds": {"mean": 1.25, "min": 1.0}, "requests_per_second": 0.75}  # fmt: skip
-    (load,) = written(tmp_path, "bench.json", json.dumps(result))
+    (load,) = loads_of_text(tmp_path, "bench.json", json.dumps(result))
     assert (load.tool, load.model, load.params["hardware.chip"]) == ("vllm-mlx bench", "org/model", "M9")
     assert {(row.metric, row.statistic): row.value for row in results_of(load)} == {
         ("requests", "total"): 3, ("prompt_tokens", "total"): 30, ("completion_tokens", "total"): 600,
@@ -668,7 +675,7 @@ def test_json_lines_of_a_benchmark_within_a_text(tmp_path: Path) -> None:
         '"request_throughput": 2.0, "output_throughput": 64.0, "mean_ttft_ms": 12.5}'
     )
     text = f"chunk:2048,compile:off\n{line % 4}\n\n```json\n{line % 8}\n```\nand Decode: 95.9 tok/s\n"
-    document, first, second = written(tmp_path, "post.txt", text)
+    document, first, second = loads_of_text(tmp_path, "post.txt", text)
     assert [row.point for row in results_of(document)] == ["and Decode (line 7)"]
     assert first.params["heading"] == "chunk:2048,compile:off" and "heading" not in second.params
     assert {row.point for row in results_of(first)} == {"pp256 tg32 4 at once"}
@@ -684,7 +691,7 @@ PER_GPU = """### Scaling of throughput
 
 
 def test_a_speed_of_one_gpu_is_none_of_the_server(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.md", PER_GPU)
+    (load,) = loads_of_text(tmp_path, "post.md", PER_GPU)
     rows = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
     assert rows == [("total_tps_per_gpu", 148.6, 8), ("output_tps_per_gpu", 74.6, 8)]
 
@@ -704,7 +711,7 @@ LEVELS = """### Decode at p512 (tok/s)
 
 
 def test_a_heading_has_the_unit_of_a_row_of_levels(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.md", LEVELS)
+    (load,) = loads_of_text(tmp_path, "post.md", LEVELS)
     speeds = numbers(load, "output_tps", "stated")
     assert speeds[:2] == [
         ("Decode at p512 (tok/s): MTP1, 90: g32 (line 5)", 122.2),
@@ -718,7 +725,7 @@ def test_least_values_and_deviations_of_a_table(tmp_path: Path) -> None:
     text = (
         "| Metric | avg | min | std | Time (min) |\n|---|---|---|---|---|\n| TTFT (ms) | 81.5 | 40.0 | 7.5 | 3 ms |\n"
     )
-    (load,) = written(tmp_path, "post.md", text)
+    (load,) = loads_of_text(tmp_path, "post.md", text)
     assert [(row.statistic, row.value) for row in results_of(load)] == [("mean", 81.5), ("min", 40.0), ("stated", 3.0)]
 
 
@@ -736,7 +743,7 @@ CUT_TABLE = """The result is here:
 
 
 def test_a_printed_table_that_lost_its_upper_edge(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.md", CUT_TABLE)
+    (load,) = loads_of_text(tmp_path, "post.md", CUT_TABLE)
     rows = results_of(load)
     assert load.tool == "GenAI-Perf" and value(rows, "ttft_ms", "min") == 571.33
     assert value(rows, "decode_tps", "mean") == 55.25 and value(rows, "request_tps", "mean") == 7.17
@@ -750,7 +757,7 @@ BENCH = """| model | size | backend | test | t/s |
 
 def test_a_build_above_its_table(tmp_path: Path) -> None:
     text = f"build: e598697d (4696)\n\n{BENCH}\nbuild: e598697e (4697)\n\n{BENCH.replace('36.23', '37.5')}"
-    loads = written(tmp_path, "post.md", text)
+    loads = loads_of_text(tmp_path, "post.md", text)
     assert [(load.tool_version, value(results_of(load), "decode_tps", "mean")) for load in loads] == [
         ("b4696", 36.23), ("b4697", 37.5),
     ]  # fmt: skip
@@ -772,7 +779,7 @@ Errors
 
 
 def test_a_table_that_a_copied_page_flattened(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", f"What we measured:\n\n{FLATTENED}\nAll of it on one GPU.\n")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"What we measured:\n\n{FLATTENED}\nAll of it on one GPU.\n")
     rows = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
     assert rows[0] == ("ttft_ms", 81.5, 1) and rows[2] == ("ttft_ms", 1240.0, 16) and len(rows) == 4
     assert results_of(load)[2].point.endswith("(line 11)"), "where its row begins"
@@ -780,7 +787,7 @@ def test_a_table_that_a_copied_page_flattened(tmp_path: Path) -> None:
 
 def test_the_rows_of_a_flattened_table_may_have_names(tmp_path: Path) -> None:
     text = "Engine\nTTFT (ms)\nTPOT (ms)\nvLLM\n81.5\n9.5\nSGLang\n71.5\n8.5\n"
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert numbers(load, "tpot_ms", "stated") == [
         ("vLLM: TPOT (ms) (line 4)", 9.5), ("SGLang: TPOT (ms) (line 7)", 8.5),
     ]  # fmt: skip
@@ -802,7 +809,7 @@ retries        mean= 3   max= 9
 
 
 def test_lines_of_statistics(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", STATISTICS)
+    (load,) = loads_of_text(tmp_path, "post.txt", STATISTICS)
     rows = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
     assert rows == [
         ("output_tps", "mean", 200.54, "tok/s"), ("output_tps", "min", 189.16, "tok/s"),

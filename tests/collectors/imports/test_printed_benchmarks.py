@@ -16,10 +16,10 @@ from collectors.imports.results.source import ResultFile
 from load_records import Accuracy
 from reasons import Code
 from tests.collectors.imports.captured import accuracies_of, captured, load_of, loads_of, results_of
-from tests.collectors.imports.test_posted_benchmarks import written
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 
 
-def told(load: LoadBuilder) -> list[tuple[str, str, float | None]]:
+def metrics_of(load: LoadBuilder) -> list[tuple[str, str, float | None]]:
     return [(row.metric, row.statistic, row.value) for row in results_of(load)]
 
 
@@ -42,14 +42,14 @@ Output token throughput (tok/s):         90.5
 
 
 def test_command_above_a_summary(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", SERVED)
+    (load,) = loads_of_text(tmp_path, "post.txt", SERVED)
     assert points_of(load) == {("pp512 tg64 4 at once", 4, 512, 64)}
     assert (load.tool, load.model, load.planned_requests) == ("vllm bench serve", "org/model", 8)
     assert "hunter2" not in str(load.params) and load.params["heading"] == "Fast"
 
 
 def test_command_after_a_summary_is_of_the_next(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", SERVED.split("64 \\\n")[1].split("concurrency 4\n")[1] + SERVED[:160])
+    (load,) = loads_of_text(tmp_path, "post.txt", SERVED.split("64 \\\n")[1].split("concurrency 4\n")[1] + SERVED[:160])
     assert load.model is None and points_of(load) == {("all requests", None, None, None)}
 
 
@@ -69,8 +69,8 @@ vllm serve org/model --port 8000
 @pytest.mark.parametrize("mark", ["# ", "> ", "bench-1  | ", "[pod/bench-0/main] "])
 def test_summary_behind_a_mark_on_every_line(tmp_path: Path, mark: str) -> None:
     """Comments of a script, quotations, and the names of containers; the settings are printed above the summary."""
-    (load,) = written(tmp_path, "post.sh", COMMENTED.replace("# ", mark))
-    assert told(load) == [("requests", "total", 8.0), ("duration_s", "total", 30.5), ("output_tps", "mean", 90.5)]
+    (load,) = loads_of_text(tmp_path, "post.sh", COMMENTED.replace("# ", mark))
+    assert metrics_of(load) == [("requests", "total", 8.0), ("duration_s", "total", 30.5), ("output_tps", "mean", 90.5)]
     assert points_of(load) == {("16 at once", 16, None, None)} and load.params["request_rate"] == "inf"
     assert load.model == "org/model" and load.notes == []
 
@@ -87,7 +87,7 @@ def test_summary_behind_a_mark_on_every_line(tmp_path: Path, mark: str) -> None:
 )
 def test_model_of_the_server_above_a_summary(tmp_path: Path, command: str) -> None:
     summary = SERVED.split("concurrency 4\n")[1]
-    (load,) = written(tmp_path, "post.txt", f"{command}\n\nvllm bench serve --num-prompts 8\n{summary}")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"{command}\n\nvllm bench serve --num-prompts 8\n{summary}")
     assert load.model == "org/model"
 
 
@@ -113,20 +113,20 @@ LOAD_TEST = """2026/03/12 02:23:54 Running load test with concurrency 4...
 
 def test_configured_rate_is_a_setting(tmp_path: Path) -> None:
     text = SERVED.replace("Output token", "Request rate configured (RPS):           10.50\nOutput token")
-    (load,) = written(tmp_path, "post.txt", text)
-    assert told(load) == [("requests", "total", 8.0), ("output_tps", "mean", 90.5)]
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert metrics_of(load) == [("requests", "total", 8.0), ("output_tps", "mean", 90.5)]
     assert load.params["Request rate configured (RPS)"] == 10.5
 
 
 def test_summaries_of_another_load_tester(tmp_path: Path) -> None:
     """Its words differ, its concurrency is that of the load, and requests are known only if all succeeded."""
-    first, second = written(tmp_path, "post.log", LOAD_TEST)
-    assert told(first) == [
+    first, second = loads_of_text(tmp_path, "post.log", LOAD_TEST)
+    assert metrics_of(first) == [
         ("duration_s", "total", 120.0), ("request_tps", "mean", 5.5), ("prompt_tps", "mean", 32.5),
         ("output_tps", "mean", 21.5), ("e2e_ms", "mean", 182.5), ("e2e_ms", "median", 182.0),
         ("requests", "total", 600.0),
     ]  # fmt: skip
-    assert (first.tool, first.planned_requests) == ("serving benchmark", 600) and told(second) == [
+    assert (first.tool, first.planned_requests) == ("serving benchmark", 600) and metrics_of(second) == [
         ("e2e_ms", "p90", 250.0)
     ]
     assert (
@@ -161,14 +161,14 @@ Total num output tokens:  1600
 
 
 def test_printed_offline_benchmarks_of_vllm(tmp_path: Path) -> None:
-    first, second, third = written(tmp_path, "post.txt", OFFLINE)
+    first, second, third = loads_of_text(tmp_path, "post.txt", OFFLINE)
     assert [load.tool for load in (first, second)] == ["vllm bench latency"] * 2
     assert {load.model for load in (first, second, third)} == {"org/model"} and third.tool == "vllm bench throughput"
-    assert told(first) == [("e2e_ms", "p10", 310.0), ("e2e_ms", "median", 320.0), ("e2e_ms", "p99", 350.0)]
+    assert metrics_of(first) == [("e2e_ms", "p10", 310.0), ("e2e_ms", "median", 320.0), ("e2e_ms", "p99", 350.0)]
     assert points_of(first) == {("pp64 tg16 2 at once", 2, 64, 16)}
-    assert told(second) == [("e2e_ms", "mean", 305.0), ("e2e_ms", "median", 300.0)]
+    assert metrics_of(second) == [("e2e_ms", "mean", 305.0), ("e2e_ms", "median", 300.0)]
     assert (first.params["heading"], second.params["heading"]) == ("first kernel", "second kernel")
-    assert told(third) == [
+    assert metrics_of(third) == [
         ("request_tps", "mean", 3.5), ("total_tps", "mean", 280.25), ("output_tps", "mean", 56.05),
         ("prompt_tokens", "total", 6400.0), ("completion_tokens", "total", 1600.0),
     ]  # fmt: skip
@@ -176,9 +176,9 @@ def test_printed_offline_benchmarks_of_vllm(tmp_path: Path) -> None:
 
 def test_json_of_vllm_bench_latency(tmp_path: Path) -> None:
     result = {"avg_latency": 0.3, "latencies": [0.2, 0.4], "percentiles": {"10": 0.21, "50": 0.3, "99": 0.39}}
-    (load,) = written(tmp_path, "latency.json", json.dumps(result))
+    (load,) = loads_of_text(tmp_path, "latency.json", json.dumps(result))
     assert load.tool == "vllm bench latency"
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("e2e_ms", "mean", 300.0), ("e2e_ms", "p10", 210.0), ("e2e_ms", "median", 300.0), ("e2e_ms", "p99", 390.0),
     ]  # fmt: skip
     assert [row.n for row in results_of(load)] == [2, 2, 2, 2] and results_of(load)[0].sd == pytest.approx(141.42136)
@@ -187,9 +187,9 @@ def test_json_of_vllm_bench_latency(tmp_path: Path) -> None:
 def test_json_of_vllm_bench_throughput(tmp_path: Path) -> None:
     result = {"elapsed_time": 20.0, "num_requests": 100, "total_num_tokens": 14000, "requests_per_second": 5.0,
               "tokens_per_second": 700.0}  # fmt: skip
-    (load,) = written(tmp_path, "throughput.json", json.dumps(result))
+    (load,) = loads_of_text(tmp_path, "throughput.json", json.dumps(result))
     assert load.tool == "vllm bench throughput" and load.params == {"total_num_tokens": 14000}
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("duration_s", "total", 20.0), ("requests", "total", 100.0), ("request_tps", "mean", 5.0),
         ("total_tps", "mean", 700.0),
     ]  # fmt: skip
@@ -212,9 +212,9 @@ Total. latency:  0.212 s, throughput:   2566.04 token/s
 
 
 def test_printed_benchmark_of_one_batch(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", ONE_BATCH)
+    (load,) = loads_of_text(tmp_path, "post.txt", ONE_BATCH)
     assert (load.tool, load.model) == ("sglang.bench_one_batch", "org/model")
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("prompt_tps", "stated", 4096.0), ("prompt_ms", "stated", 125.0), ("batch_decode_tps", "median", 320.0),
         ("tpot_ms", "median", 12.5), ("total_tps", "stated", 2566.04), ("e2e_ms", "stated", 212.0),
     ]  # fmt: skip
@@ -223,7 +223,7 @@ def test_printed_benchmark_of_one_batch(tmp_path: Path) -> None:
 
 
 def test_benchmark_of_one_batch_without_a_command(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", "\n".join(ONE_BATCH.splitlines()[7:]))
+    (load,) = loads_of_text(tmp_path, "post.txt", "\n".join(ONE_BATCH.splitlines()[7:]))
     assert points_of(load) == {("4 at once", 4, None, None)} and load.model is None and load.notes == []
 
 
@@ -251,15 +251,15 @@ eval rate:            40.00 tokens/s
 
 
 def test_timings_of_ollama(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "post.txt", OLLAMA)
+    first, second = loads_of_text(tmp_path, "post.txt", OLLAMA)
     assert (first.tool, first.model, first.params["heading"]) == ("ollama", "qwen:0.5b", "Old")
-    assert told(first) == [
+    assert metrics_of(first) == [
         ("e2e_ms", "stated", 62500.0), ("model_load_s", "stated", pytest.approx(0.0007505)),
         ("prompt_tokens", "total", 30.0), ("prompt_ms", "stated", 250.0), ("prompt_tps", "stated", 120.0),
         ("completion_tokens", "total", 100.0), ("decode_ms", "stated", 4000.0), ("decode_tps", "stated", 25.0),
     ]  # fmt: skip
     assert points_of(first) == {("one request", 1, 30, 100)}
-    assert second.params["heading"] == "New" and ("decode_tps", "stated", 40.0) in told(second)
+    assert second.params["heading"] == "New" and ("decode_tps", "stated", 40.0) in metrics_of(second)
 
 
 # --- mlx_lm.benchmark -------------------------------------------------------------------------------------------------
@@ -276,16 +276,20 @@ Before: prompt_tps=1.5, generation_tps=2.5, peak_memory=3.5
 
 
 def test_printed_benchmark_of_mlx_lm(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "post.txt", MLX)
+    first, second = loads_of_text(tmp_path, "post.txt", MLX)
     assert (first.tool, first.model) == ("mlx_lm.benchmark", "org/model")
     rows = results_of(first)
-    assert told(first) == [("prompt_tps", "mean", 305.5), ("batch_decode_tps", "mean", 21.0), ("stated", "max", 4.125)]
+    assert metrics_of(first) == [
+        ("prompt_tps", "mean", 305.5),
+        ("batch_decode_tps", "mean", 21.0),
+        ("stated", "max", 4.125),
+    ]
     assert [row.n for row in rows] == [2, 2, None] and rows[0].sd == pytest.approx(7.0710678) and rows[2].unit == "GB"
     assert rows[0].point == "pp64 tg16 2 at once" and rows[2].point == "pp64 tg16 2 at once: peak memory"
     assert first.params["trials"] == [
         {"prompt_tps": 300.5, "generation_tps": 20.5}, {"prompt_tps": 310.5, "generation_tps": 21.5},
     ]  # fmt: skip
-    assert second.params["heading"] == "Before" and ("prompt_tps", "mean", 1.5) in told(second)
+    assert second.params["heading"] == "Before" and ("prompt_tps", "mean", 1.5) in metrics_of(second)
 
 
 # --- accuracies -------------------------------------------------------------------------------------------------------
@@ -305,7 +309,7 @@ this PR
 
 
 def test_printed_tables_of_lm_eval_and_lighteval(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "post.md", HARNESS)
+    first, second = loads_of_text(tmp_path, "post.md", HARNESS)
     assert (first.tool, first.params["heading"]) == ("lm-eval", "Main")
     assert [(a.task, a.filter, a.metric, a.value, a.stderr, a.version) for a in accuracies_of(first)] == [
         ("gsm8k", "flexible-extract", "exact_match", 0.75, 0.0125, "3"),
@@ -332,19 +336,19 @@ RETYPED = """# Full GSM8K run
 
 def test_table_of_lm_eval_that_was_retyped(tmp_path: Path) -> None:
     """The task is the only one that the text names, or it is not stated."""
-    (load,) = written(tmp_path, "post.md", RETYPED)
+    (load,) = loads_of_text(tmp_path, "post.md", RETYPED)
     assert load.tool == "lm-eval"
     assert [(a.task, a.filter, a.metric, a.value, a.stderr) for a in accuracies_of(load)] == [
         ("gsm8k", "flexible-extract", "exact_match", 0.6125, 0.0125),
         ("gsm8k", "strict-match", "exact_match", 0.0, 0.0),
     ]
-    (load,) = written(tmp_path, "two.md", RETYPED.replace("run", "run, then MMLU"))
+    (load,) = loads_of_text(tmp_path, "two.md", RETYPED.replace("run", "run, then MMLU"))
     assert {a.task for a in accuracies_of(load)} == {"not stated"}
 
 
 def test_printed_scores_of_evalplus(tmp_path: Path) -> None:
     text = "humaneval (base tests)\npass@1:\t0.75\npass@10:\t0.875\nhumaneval+ (base + extra tests)\npass@1:\n\t0.5\n"
-    (load,) = written(tmp_path, "scores.txt", text)
+    (load,) = loads_of_text(tmp_path, "scores.txt", text)
     assert load.tool == "EvalPlus"
     assert [(a.task, a.metric, a.value, a.n) for a in accuracies_of(load)] == [
         ("humaneval", "pass@1", 0.75, None), ("humaneval", "pass@10", 0.875, None), ("humaneval+", "pass@1", 0.5, None),
@@ -373,15 +377,15 @@ Score: 0.9375
 
 
 def test_printed_evaluations_of_sglang(tmp_path: Path) -> None:
-    first, second, third = written(tmp_path, "post.txt", EVALUATED)
+    first, second, third = loads_of_text(tmp_path, "post.txt", EVALUATED)
     assert [(a.task, a.metric, a.value) for a in accuracies_of(first)] == [("gsm8k", "accuracy", 0.875)]
-    assert told(first) == [
+    assert metrics_of(first) == [
         ("stated", "stated", 0.125), ("duration_s", "total", 12.5), ("output_tps", "mean", 640.25),
     ]  # fmt: skip
     assert [(a.task, a.metric, a.value) for a in accuracies_of(second)] == [("gpqa", "mean score", 0.6250000001)]
-    assert told(second) == [("duration_s", "mean", 90.5), ("output_tps", "mean", 170.5)]
+    assert metrics_of(second) == [("duration_s", "mean", 90.5), ("output_tps", "mean", 170.5)]
     assert second.model == "/models/m/" and second.params["scores"] == ["0.500", "0.750"]
-    assert told(third) == [("duration_s", "total", 9.5)]
+    assert metrics_of(third) == [("duration_s", "total", 9.5)]
     assert [(a.task, a.value) for a in accuracies_of(third)] == [("not named", 0.9375)]
 
 
@@ -419,10 +423,10 @@ artifacts/x.csv
 
 
 def test_table_that_aiperf_prints(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", CONSOLE)
+    (load,) = loads_of_text(tmp_path, "post.txt", CONSOLE)
     rows = results_of(load)
     assert (load.tool, load.model, load.planned_requests) == ("aiperf", "org/model", None)
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("ttft_ms", "mean", 20.5), ("ttft_ms", "median", 13.5), ("stated", "mean", 3.75), ("stated", "median", 3.25),
         ("e2e_ms", "mean", 2940.5), ("e2e_ms", "median", None), ("tpot_ms", "mean", 4.5), ("tpot_ms", "median", 4.25),
         ("output_tps", "mean", 527.25), ("decode_tps", "mean", 250.0), ("decode_tps", "median", 251.0),
@@ -451,14 +455,14 @@ def test_tables_of_one_run_are_one_load(tmp_path: Path) -> None:
         .replace("Metrics\n", "Metrics: Usage\n")
         .replace("Request Latency", "Usage of Tokens")
     )
-    (load,) = written(tmp_path, "post.txt", f"{usage}{CONSOLE}")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"{usage}{CONSOLE}")
     assert (
         load.model == "org/model"
-        and ("stated", "mean", 2940.5) in told(load)
-        and ("e2e_ms", "mean", 2940.5) in told(load)
+        and ("stated", "mean", 2940.5) in metrics_of(load)
+        and ("e2e_ms", "mean", 2940.5) in metrics_of(load)
     )
     again = CONSOLE.split("\n\nCLI")[0]
-    assert len(written(tmp_path, "two.txt", f"{again}{CONSOLE}")) == 2
+    assert len(loads_of_text(tmp_path, "two.txt", f"{again}{CONSOLE}")) == 2
 
 
 OLD_CONSOLE = """genai-perf profile -m org/model --concurrency 4
@@ -476,10 +480,10 @@ OLD_CONSOLE = """genai-perf profile -m org/model --concurrency 4
 
 
 def test_table_that_genai_perf_prints(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", OLD_CONSOLE)
+    (load,) = loads_of_text(tmp_path, "post.txt", OLD_CONSOLE)
     assert (load.tool, load.model) == ("GenAI-Perf", "org/model")
     assert load.ts == datetime(2026, 4, 17, 9, 57, 37).astimezone()
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("e2e_ms", "mean", 4110.5), ("e2e_ms", "p75", 4626.5), ("completion_tokens", "mean", 331.0),
         ("completion_tokens", "p75", 376.0), ("output_tps", "mean", 91.25), ("goodput_rps", "mean", 0.25),
     ]  # fmt: skip
@@ -489,9 +493,11 @@ def test_table_that_genai_perf_prints(tmp_path: Path) -> None:
 def test_table_of_genai_perf_whose_end_was_cut_off(tmp_path: Path) -> None:
     table = OLD_CONSOLE[OLD_CONSOLE.index("┏") : OLD_CONSOLE.index("│ Output token throughput")]
     text = f"genai-perf -m org/model --service-kind openai\n\nOnly these:\n\n{table}"
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert (load.tool, load.model) == ("GenAI-Perf", "org/model")
-    assert told(load)[:2] == [("e2e_ms", "mean", 4110.5), ("e2e_ms", "p75", 4626.5)] and len(told(load)) >= 4
+    assert (
+        metrics_of(load)[:2] == [("e2e_ms", "mean", 4110.5), ("e2e_ms", "p75", 4626.5)] and len(metrics_of(load)) >= 4
+    )
 
 
 # --- GuideLLM's tables ------------------------------------------------------------------------------------------------
@@ -538,7 +544,7 @@ GUIDE = """
 
 
 def test_tables_that_guidellm_prints(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "post.txt", GUIDE)
+    first, second = loads_of_text(tmp_path, "post.txt", GUIDE)
     rows = [(row.point, row.metric, row.statistic, row.value) for row in results_of(first)]
     assert [row[1:] for row in rows if row[0] == "benchmark 1, concurrent"] == [
         ("prompt_tokens", "median", 512.0), ("prompt_tokens", "p95", 513.0), ("tokens_per_piece", "median", 1.0),
@@ -567,7 +573,7 @@ GUIDE_SUMMARY = """✔ OpenAIHTTPBackend backend validated with model org/model-
 
 
 def test_run_summary_of_guidellm(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", GUIDE_SUMMARY)
+    (load,) = loads_of_text(tmp_path, "post.txt", GUIDE_SUMMARY)
     assert load.model == "org/model-8b"
     assert [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)] == [
         ("duration_s", "total", 350.5, "s"), ("stated", "total", 0.5, "s"),
@@ -597,7 +603,7 @@ Metadata   | Request Stats         || Out Tok/sec| Tot Tok/sec| Req Latency (ms)
 
 
 def test_summary_that_guidellm_printed(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", OLD_GUIDE)
+    (load,) = loads_of_text(tmp_path, "post.txt", OLD_GUIDE)
     rows = [(row.metric, row.statistic, row.value, row.concurrency) for row in results_of(load)
             if row.point == "benchmark 1, synchronous"]  # fmt: skip
     assert rows == [
@@ -620,10 +626,10 @@ def test_summary_that_guidellm_printed(tmp_path: Path) -> None:
 
 def test_summary_of_guidellm_that_a_terminal_wrapped(tmp_path: Path) -> None:
     """Lines break at blanks after 60 to 100 characters, and only the beginnings of lines tell where one begins."""
-    whole = written(tmp_path, "post.txt", OLD_GUIDE)[0]
+    whole = loads_of_text(tmp_path, "post.txt", OLD_GUIDE)[0]
     for width in (60, 80, 100):
         lines = [piece for line in OLD_GUIDE.splitlines() for piece in wrapped(line, width) or [""]]
-        load = written(tmp_path, f"{width}.txt", "\n".join(lines))[0]
+        load = loads_of_text(tmp_path, f"{width}.txt", "\n".join(lines))[0]
         assert [(row.point, row.metric, row.value) for row in results_of(load)] == [
             (row.point, row.metric, row.value) for row in results_of(whole)
         ]
@@ -646,8 +652,8 @@ INDENTED = """VI. RESULT
 
 
 def test_indented_table_of_llama_bench(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", INDENTED)
-    assert told(load) == [("prompt_tps", "mean", 653.25)] and load.model == "org 8B Q8_0"
+    (load,) = loads_of_text(tmp_path, "post.txt", INDENTED)
+    assert metrics_of(load) == [("prompt_tps", "mean", 653.25)] and load.model == "org 8B Q8_0"
     assert (load.tool_version, load.params["gpu_info"]) == ("b10108", "AMD Radeon RX 9900 XT")
 
 
@@ -659,7 +665,7 @@ COMPARED = """| GPU      | Model       | Microbatch size | Test         | t/s ma
 
 
 def test_compared_builds_of_llama_bench(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "post.md", COMPARED)
+    first, second = loads_of_text(tmp_path, "post.md", COMPARED)
     assert [load.params["build"] for load in (first, second)] == ["master", "my/branch"]
     assert first.params["gpu_info"] == "RTX 9090" and first.params["n_ubatch"] == 512 and first.model == "org 8B Q8_0"
     assert [(row.point, row.metric, row.statistic, row.value, row.depth_tokens) for row in results_of(second)] == [
@@ -678,7 +684,7 @@ SPECULATED = """llama-spec-bench --model /models/m.gguf --spec-type mtp:n_max=2
 
 
 def test_table_of_llama_spec_bench(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.md", SPECULATED)
+    (load,) = loads_of_text(tmp_path, "post.md", SPECULATED)
     assert (load.tool, load.model) == ("llama-spec-bench", "/models/m.gguf")
     rows = [(row.point, row.metric, row.statistic, row.value) for row in results_of(load)]
     base, name = "code, run 1, base", "code, run 1, mtp"
@@ -700,7 +706,7 @@ def test_heading_above_a_command(tmp_path: Path) -> None:
         "### Fourth test\n\n```sh\nvllm bench latency \\\n  --model org/model \\\n  --input-len 64\n```\n\n"
         "```txt\nAvg latency: 0.5 seconds\n```\n"
     )
-    (load,) = written(tmp_path, "post.md", text)
+    (load,) = loads_of_text(tmp_path, "post.md", text)
     assert (load.params["heading"], load.model) == ("Fourth test", "org/model")
 
 
@@ -719,9 +725,9 @@ accept    = 25.000%
 
 
 def test_printed_timings_of_llama_speculative(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", DRAFTED)
+    (load,) = loads_of_text(tmp_path, "post.txt", DRAFTED)
     assert (load.tool, load.model) == ("llama-speculative", "target.gguf")
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("prompt_tps", "stated", 8.0), ("prompt_ms", "stated", 2500.0), ("decode_tps", "stated", 5.0),
         ("decode_ms", "stated", 20000.0), ("stated", "total", 80.0), ("stated", "total", 20.0),
         ("acceptance_rate", "mean", 0.25),
@@ -781,8 +787,8 @@ def test_a_mark_behind_a_value_is_no_part_of_it(mark: str, tmp_path: Path) -> No
 
 def test_total_throughput_of_older_versions(tmp_path: Path) -> None:
     text = SERVED.replace("Output token throughput (tok/s):", "Total throughput (tok/s):       ")
-    (load,) = written(tmp_path, "post.txt", text)
-    assert told(load) == [("requests", "total", 8.0), ("total_tps", "mean", 90.5)]
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert metrics_of(load) == [("requests", "total", 8.0), ("total_tps", "mean", 90.5)]
 
 
 def test_the_settings_that_a_tool_prints_first_are_no_heading(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.collectors.imports.captured import results_of
-from tests.collectors.imports.test_posted_benchmarks import written
-from tests.collectors.imports.test_printed_benchmarks import points_of, told
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_printed_benchmarks import metrics_of, points_of
 
 LLMPERF = r"""python token_benchmark_ray.py --model "org/model" --mean-input-tokens 550 --mean-output-tokens 150 \
   --num-concurrent-requests 2
@@ -35,9 +35,9 @@ Completed Requests Per Minute: 75.0
 
 
 def test_printed_summary_of_llmperf(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", LLMPERF)
+    (load,) = loads_of_text(tmp_path, "post.txt", LLMPERF)
     assert (load.tool, load.model) == ("LLMPerf", "org/model")
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("itl_ms", "p25", 10.5), ("itl_ms", "median", 11.5), ("itl_ms", "mean", 12.5), ("ttft_ms", "p99", 150),
         ("ttft_ms", "max", 175), ("e2e_ms", "mean", 1125), ("e2e_tps", "median", 90.5),
         ("completion_tokens", "mean", 149.5), ("failed_requests", "total", 1), ("output_tps", "mean", 181.25),
@@ -51,8 +51,8 @@ def test_codes_of_errors_between_the_totals_of_llmperf(tmp_path: Path) -> None:
     text = LLMPERF.replace("Requests: 1\n", "Requests: 1\nError Code Frequency\n{429: 1}\n").replace(
         "181.25", "181.25 tok/s"
     )
-    (load,) = written(tmp_path, "post.txt", text)
-    assert told(load)[-4:] == [
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert metrics_of(load)[-4:] == [
         ("failed_requests", "total", 1), ("output_tps", "mean", 181.25), ("requests", "total", 9),
         ("request_tps", "mean", 1.25),
     ]  # fmt: skip
@@ -74,14 +74,14 @@ output_num_tokens  166.0   100.00   11.75    80.00    91.00    99.00   120.00   
 
 
 def test_printed_conversations_of_vllm(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", f"Parameters:\nmodel=org/model\n{TURNS}")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"Parameters:\nmodel=org/model\n{TURNS}")
     assert (load.tool, load.model) == ("vllm benchmark_serving_multi_turn.py", "org/model")
-    assert told(load)[:9] == [
+    assert metrics_of(load)[:9] == [
         ("duration_s", "total", 215.81), ("request_tps", "mean", 0.769), ("ttft_ms", "mean", 78.25),
         ("ttft_ms", "min", 45.75), ("ttft_ms", "p25", 59.75), ("ttft_ms", "median", 62.25), ("ttft_ms", "p99", 353.25),
         ("ttft_ms", "max", 567.5), ("e2e_ms", "mean", 2591.25),
     ]  # fmt: skip
-    assert ("completion_tokens", "median", 99) in told(load) and ("stated", "mean", 7.5) in told(load)
+    assert ("completion_tokens", "median", 99) in metrics_of(load) and ("stated", "mean", 7.5) in metrics_of(load)
     assert (results_of(load)[2].n, results_of(load)[2].sd) == (166, 67.5) and load.notes == []
 
 
@@ -102,9 +102,9 @@ BENCHMARKER = """┌─────────────────┬──
 
 
 def test_printed_table_of_the_inference_benchmarker(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", BENCHMARKER)
+    (load,) = loads_of_text(tmp_path, "post.txt", BENCHMARKER)
     assert load.tool == "inference-benchmarker" and load.params["Tokenizer"] == "org/model"
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("request_tps", "mean", 1.15), ("e2e_ms", "mean", 2250), ("ttft_ms", "mean", 35.25), ("itl_ms", "mean", 9.75),
         ("output_tps", "mean", 229.5), ("requests", "total", 138), ("failed_requests", "total", 1),
         ("prompt_tokens", "mean", 200), ("completion_tokens", "mean", 199.5),

@@ -11,7 +11,7 @@ import pytest
 from collectors.imports.log_file import ImportRefusedError
 from load_records import Accuracy, RequestRecord, Result, SuiteCheck
 from samples import Sample
-from tests.collectors.imports.captured import SOURCES, load_of, loads_of, one, requests_of, results_of, value
+from tests.collectors.imports.captured import SOURCES, load_of, loads_of, requests_of, result_at, results_of, value
 
 
 def rows_of(tmp_path: Path, text: str) -> list[Sample]:
@@ -46,14 +46,14 @@ def test_the_five_prompts_as_printed(tmp_path: Path) -> None:
     path.write_text(FIVE)
     load = load_of(path)
     rows, requests = results_of(load), requests_of(load)
-    told = one(rows, "e2e_tps", "mean", "class Q&A")
+    told = result_at(rows, "e2e_tps", "mean", "class Q&A")
     assert (told.value, told.sd, told.n) == (
         pytest.approx(fmean([39.1, 39.0])), pytest.approx(stdev([39.1, 39.0])), 2,
     )  # fmt: skip
     assert [(r.prompt_class, r.completion_tokens, r.total_ms) for r in requests[:2]] == [
         ("Q&A", 256, pytest.approx(6540)), ("Math", 32, pytest.approx(1030)),
     ]  # fmt: skip
-    assert one(rows, "e2e_tps", "mean", "class Math").output_tokens is None  # it ended early once
+    assert result_at(rows, "e2e_tps", "mean", "class Math").output_tokens is None  # it ended early once
     assert value(rows, "output_tps", "mean", "2 at once") == 59.2 and value(rows, "duration_s", "total") == 34.59
     assert [r.concurrency for r in requests] == [1, 1, 1, 1, 2, 2] and requests[-1].total_ms is None
     assert load.model == "Gemma4-31b-it" and all(r.ttft_ms is None for r in requests)
@@ -79,7 +79,7 @@ def test_table_without_empty_cells_is_aligned(tmp_path: Path) -> None:
         ("ttft_ms", 225.81), ("output_tps", 13.93), ("decode_tps", 7.04), ("peak_output_tps", 16.0),
         ("peak_decode_tps", 8.0),
     }  # fmt: skip
-    total, each = one(rows, "output_tps", "mean"), one(rows, "ttft_ms", "mean")
+    total, each = result_at(rows, "output_tps", "mean"), result_at(rows, "ttft_ms", "mean")
     assert (total.n, total.sd) == (3, pytest.approx(0.33 * 1.5**0.5)) and (each.n, each.sd) == (
         6,
         pytest.approx(3.14 * 1.2**0.5),

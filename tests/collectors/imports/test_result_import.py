@@ -180,13 +180,13 @@ def inbox(store: Store, settings: Settings, importer: ResultImporter) -> Iterato
 
 
 def handed_in(folder: Path, path: Path, **fields: str) -> Status:
-    return taken(
+    return import_job(
         folder,
         ImportJob(id=new_job_id(datetime.now(UTC)), path=path, shown_name=path.name, **fields),  # type: ignore[arg-type]
     )
 
 
-def taken(folder: Path, job: ImportJob) -> Status:
+def import_job(folder: Path, job: ImportJob) -> Status:
     submit_job(folder, job)
     waiting = threading.Event()
     while not (status := read_status(folder, job.id)).is_over:
@@ -282,7 +282,7 @@ def test_tool_settings_appear_in_the_load(store: Store, inbox: Path) -> None:
     run, fields = launched(store), {"tasks": "simple_python", "limit": 3}
     job = ImportJob(id=new_job_id(datetime.now(UTC)), path=captured("bfcl/oracle"), shown_name="bfcl results",
               run=run.id, command=("bfcl", "generate"), asked=fields)  # fmt: skip
-    assert taken(inbox, job).state == "done"
+    assert import_job(inbox, job).state == "done"
     (params,) = store.query("SELECT params FROM loads WHERE run_id = ?", [run.id])["params"].to_pylist()
     assert json.loads(params)["driven"] == fields
 

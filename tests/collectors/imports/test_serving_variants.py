@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.collectors.imports.captured import load_of, results_of, value
-from tests.collectors.imports.test_posted_benchmarks import written
-from tests.collectors.imports.test_printed_benchmarks import points_of, told
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_printed_benchmarks import metrics_of, points_of
 
 SUMMARY = """============ Serving Benchmark Result ============
 Successful requests:                     8
@@ -27,26 +27,26 @@ P99 TTFT (ms):                           400.50
 
 def test_comment_with_a_flag_is_the_heading_of_a_summary(tmp_path: Path) -> None:
     text = f"# baseline\n{SUMMARY.format(speed=90)}\n# with --async-scheduling\n{SUMMARY.format(speed=95)}"
-    loads = written(tmp_path, "post.txt", text)
+    loads = loads_of_text(tmp_path, "post.txt", text)
     assert [load.params.get("heading") for load in loads] == ["baseline", "with --async-scheduling"]
 
 
 def test_prompt_of_root_is_no_heading(tmp_path: Path) -> None:
     text = f"# vllm bench serve --model org/model --max-concurrency 4\n{SUMMARY.format(speed=90)}"
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert load.model == "org/model" and "heading" not in load.params
 
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_summary_without_its_first_lines(tmp_path: Path, number: int) -> None:
     lines = SUMMARY.format(speed=90).splitlines()[number:]
-    (load,) = written(tmp_path, "post.md", "\n".join(["Now:", "```", *lines, "```"]))
+    (load,) = loads_of_text(tmp_path, "post.md", "\n".join(["Now:", "```", *lines, "```"]))
     expected = [
         ("requests", "total", 8), ("duration_s", "total", 12.5), ("prompt_tokens", "total", 4096),
         ("request_tps", "mean", 0.64), ("output_tps", "mean", 90), ("ttft_ms", "mean", 210.5),
         ("ttft_ms", "p99", 400.5),
     ]  # fmt: skip
-    assert told(load) == (expected if number == 1 else expected[1:])
+    assert metrics_of(load) == (expected if number == 1 else expected[1:])
     assert load.tool == "vllm bench serve" and "first lines" in load.notes[0]
     assert {row.concurrency for row in results_of(load)} == ({4} if number == 1 else {None})
 
@@ -74,9 +74,9 @@ Total Energy (J):                        4211.5000
 
 
 def test_printed_serving_benchmark_of_tensorrt_llm(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", TRTLLM)
+    (load,) = loads_of_text(tmp_path, "post.txt", TRTLLM)
     assert (load.tool, load.model) == ("TensorRT-LLM benchmark_serving", "org/model")
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("requests", "total", 8), ("failed_requests", "total", 1), ("output_tps", "mean", 90.5),
         ("e2e_tps", "mean", 24.5), ("acceptance_length", "mean", 2.25), ("acceptance_length", "p99", 3.5),
         ("ttft_ms", "mean", 210.5), ("stated", "stated", 4211.5),
@@ -105,7 +105,7 @@ def test_json_of_tensorrt_llm_s_serving_benchmark(tmp_path: Path) -> None:
 
 def test_repeated_label_of_a_summary_is_kept(tmp_path: Path) -> None:
     text = SUMMARY.format(speed=90).replace("=" * 50, f"  Device:        61440\n  Device:         75.0%\n{'=' * 50}")
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert (load.params["Device"], load.params["Device (line 12)"]) == (61440, "75.0%")
 
 
@@ -127,8 +127,8 @@ Peak output throughput (tok/s):          2107.50
 
 
 def test_steady_part_of_a_load_is_a_load_of_its_own(tmp_path: Path) -> None:
-    first, steady = written(tmp_path, "post.txt", SUMMARY.format(speed=90) + STEADY)
-    assert told(steady) == [
+    first, steady = loads_of_text(tmp_path, "post.txt", SUMMARY.format(speed=90) + STEADY)
+    assert metrics_of(steady) == [
         ("duration_s", "total", 20.5), ("requests", "total", 130), ("prompt_tokens", "total", 133120),
         ("prompt_tps", "mean", 6493.5), ("completion_tokens", "total", 33280), ("output_tps", "mean", 1723.5),
         ("mean_concurrency", "mean", 15.9), ("peak_concurrency", "max", 16), ("peak_output_tps", "max", 2107.5),
@@ -139,7 +139,7 @@ def test_steady_part_of_a_load_is_a_load_of_its_own(tmp_path: Path) -> None:
 
 def test_module_of_a_command_is_no_model(tmp_path: Path) -> None:
     text = "python3 -m sglang.test.send_one --max-new-tokens 64\nacc_length=2.50\nspeed=200.50 token/s\n"
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert load.model is None
 
 
@@ -148,8 +148,8 @@ def test_module_of_a_command_is_no_model(tmp_path: Path) -> None:
 )
 def test_times_that_kubectl_prints_before_a_summary(tmp_path: Path, stamp: str) -> None:
     text = "".join(f"{stamp}{line}\n" for line in SUMMARY.format(speed=90).splitlines())
-    (load,) = written(tmp_path, "job.log", text)
-    assert ("output_tps", "mean", 90) in told(load) and load.tool == "vllm bench serve"
+    (load,) = loads_of_text(tmp_path, "job.log", text)
+    assert ("output_tps", "mean", 90) in metrics_of(load) and load.tool == "vllm bench serve"
 
 
 def test_fractional_concurrency_of_a_cut_summary_is_a_mean(tmp_path: Path) -> None:
@@ -158,11 +158,11 @@ def test_fractional_concurrency_of_a_cut_summary_is_a_mean(tmp_path: Path) -> No
         "Concurrency:                             48.06\n----------------End-to-End Latency----------------\n"
         f"Mean E2E Latency (ms):                   560.50\n{'=' * 50}\n"
     )
-    (load,) = written(tmp_path, "post.txt", text)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
     assert load.tool == "sglang.bench_serving"
-    assert told(load)[1:] == [
+    assert metrics_of(load)[1:] == [
         ("output_tps", "mean", 426.5), ("mean_concurrency", "mean", 48.06), ("e2e_ms", "mean", 560.5),
     ]  # fmt: skip
     other_text = text.replace(" (retokenized)", "").replace("Total generated tokens", "Total tokens out")
-    (load,) = written(tmp_path, "other.txt", other_text)
-    assert ("mean_concurrency", "mean", 48.06) in told(load)
+    (load,) = loads_of_text(tmp_path, "other.txt", other_text)
+    assert ("mean_concurrency", "mean", 48.06) in metrics_of(load)

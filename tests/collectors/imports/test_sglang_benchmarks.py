@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from tests.collectors.imports.captured import results_of
-from tests.collectors.imports.test_posted_benchmarks import written
-from tests.collectors.imports.test_printed_benchmarks import ONE_BATCH, points_of, told
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_printed_benchmarks import ONE_BATCH, metrics_of, points_of
 
 PASS = """Prefill. latency: 0.12500 s, throughput: {prefill:9.2f} token/s
 Decode 0. Batch size: {batch}, latency: 0.01000 s, throughput:    400.00 token/s
@@ -25,7 +25,7 @@ def test_each_pass_of_a_sweep_is_a_load_at_its_level_and_lengths(tmp_path: Path)
         for batch in (1, 4)
         for n in (128, 512)
     ]
-    loads = written(tmp_path, "post.txt", f"{command}Warmup ...\n{warm_up}Benchmark ...\n{''.join(sweep)}")
+    loads = loads_of_text(tmp_path, "post.txt", f"{command}Warmup ...\n{warm_up}Benchmark ...\n{''.join(sweep)}")
     first_rows = [results_of(load)[0] for load in loads]
     assert [(row.concurrency, row.prompt_tokens, row.output_tokens) for row in first_rows] == [
         (1, 128, 8), (1, 512, 8), (4, 128, 8), (4, 512, 8),
@@ -35,7 +35,7 @@ def test_each_pass_of_a_sweep_is_a_load_at_its_level_and_lengths(tmp_path: Path)
 
 
 def test_passes_of_a_sweep_without_a_command(tmp_path: Path) -> None:
-    loads = written(tmp_path, "post.txt", "\n".join(ONE_BATCH.splitlines()[7:]) + "\n" + PASS.format(
+    loads = loads_of_text(tmp_path, "post.txt", "\n".join(ONE_BATCH.splitlines()[7:]) + "\n" + PASS.format(
         batch=8, prefill=1024, decode=800, total=544))  # fmt: skip
     assert [points_of(load) for load in loads] == [
         {("4 at once", 4, None, None)}, {("8 at once", 8, None, None)},
@@ -45,8 +45,8 @@ def test_passes_of_a_sweep_without_a_command(tmp_path: Path) -> None:
 def test_early_steps_name_neither_number_nor_batch(tmp_path: Path) -> None:
     steps = re.sub(r"Decode \d\. Batch size: 4, ", "Decode.  ", ONE_BATCH)
     text = steps.replace("--batch-size 4 --input-len 128 --output-len 8", "--batch 2 4 --input 128 --output 8")
-    (load,) = written(tmp_path, "post.txt", text)
-    assert ("batch_decode_tps", "median", 320.0) in told(load) and len(told(load)) == 6
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert ("batch_decode_tps", "median", 320.0) in metrics_of(load) and len(metrics_of(load)) == 6
     assert load.params["decode_tps_by_step"] == [400.0, 250.0]
     assert points_of(load) == {("pp128 tg8 4 at once", 4, 128, 8)}
 
@@ -54,14 +54,14 @@ def test_early_steps_name_neither_number_nor_batch(tmp_path: Path) -> None:
 def test_messages_of_a_log_between_the_passes(tmp_path: Path) -> None:
     message = "[2025-12-29 18:33:04 TP0] Reset HybridReqToTokenPool\n"
     text = ONE_BATCH.replace("Prefill", f"{message}Prefill").replace("\nBenchmark", "\n\nBenchmark")
-    (load,) = written(tmp_path, "post.txt", text)
-    assert ("prompt_tps", "stated", 4096.0) in told(load) and len(told(load)) == 6
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert ("prompt_tps", "stated", 4096.0) in metrics_of(load) and len(metrics_of(load)) == 6
     assert "warm-up" in load.notes[0]
 
 
 def test_heading_of_a_measured_pass_stands_above_its_word(tmp_path: Path) -> None:
     measured = ONE_BATCH[ONE_BATCH.index("Benchmark ...") :]
-    loads = written(tmp_path, "post.txt", f"Eager\n\n{measured}\nCompiled\n\n{measured}\nBenchmark ...\n")
+    loads = loads_of_text(tmp_path, "post.txt", f"Eager\n\n{measured}\nCompiled\n\n{measured}\nBenchmark ...\n")
     assert [load.params["heading"] for load in loads] == ["Eager", "Compiled"]
     assert [load.notes for load in loads] == [[], []]
 
@@ -73,8 +73,8 @@ def test_records_of_one_batch(tmp_path: Path) -> None:
         "total_latency": 0.5, "overall_throughput": 1088.0,
     }  # fmt: skip
     lines = [json.dumps(record), json.dumps(record | {"batch_size": 8})]
-    loads = written(tmp_path, "result.jsonl", "\n".join(lines) + "\n")
-    assert told(loads[0]) == [
+    loads = loads_of_text(tmp_path, "result.jsonl", "\n".join(lines) + "\n")
+    assert metrics_of(loads[0]) == [
         ("prompt_ms", "stated", 125.0), ("prompt_tps", "stated", 4096.0), ("tpot_ms", "median", 12.5),
         ("batch_decode_tps", "median", 320.0), ("e2e_ms", "stated", 500.0), ("total_tps", "stated", 1088.0),
     ]  # fmt: skip
@@ -113,8 +113,8 @@ def test_printed_batches_of_a_server_without_the_warm_up(tmp_path: Path) -> None
         "|--------------|-------------|---------------|----------------------------|-----------------------------|\n"
         "|            4 |         256 |          1.5  |                    4096.5  |                       101.5 |\n"
     )
-    first, second = written(tmp_path, "post.txt", text)
-    assert first.tool == "sglang.bench_one_batch_server" and told(first) == EXPECTED_BATCH
+    first, second = loads_of_text(tmp_path, "post.txt", text)
+    assert first.tool == "sglang.bench_one_batch_server" and metrics_of(first) == EXPECTED_BATCH
     assert points_of(second) > {("pp256 tg32 8 at once", 8, 256, 32)} and "warm-up" in first.notes[0]
     assert first.params["cache hit rate"] == 0.25
 
@@ -128,8 +128,8 @@ TABLE = """Input lens: (1024,). Output lens: (32,).
 
 
 def test_report_of_a_server_s_batches(tmp_path: Path) -> None:
-    first, second = written(tmp_path, "post.md", f"Some words.\n\n{TABLE}")
-    assert told(second) == [
+    first, second = loads_of_text(tmp_path, "post.md", f"Some words.\n\n{TABLE}")
+    assert metrics_of(second) == [
         ("e2e_ms", "stated", 3500.0), ("prompt_tps", "stated", 21504.0), ("batch_decode_tps", "stated", 1433.5),
         ("acceptance_length", "mean", 2.75), ("tpot_ms", "mean", 11.15),
     ]  # fmt: skip
@@ -141,12 +141,12 @@ def test_records_of_a_server_s_batches(tmp_path: Path) -> None:
     early = {"run_name": "default", "batch_size": 16, "input_len": 1024, "output_len": 16, "latency": 1.25,
              "output_throughput": 204.5, "overall_throughput": 13312.5, "last_gen_throughput": 199.5}  # fmt: skip
     later = early | {"input_throughput": 21504.5, "last_ttft": 0.5, "acc_length": -1, "cache_hit_rate": None}
-    loads = written(tmp_path, "r.jsonl", f"{json.dumps(early)}\n{json.dumps(later)}\n")
-    assert told(loads[0]) == [
+    loads = loads_of_text(tmp_path, "r.jsonl", f"{json.dumps(early)}\n{json.dumps(later)}\n")
+    assert metrics_of(loads[0]) == [
         ("e2e_ms", "stated", 1250.0), ("output_tps", "stated", 204.5), ("total_tps", "stated", 13312.5),
         ("stated", "stated", 199.5),
     ]  # fmt: skip
-    assert told(loads[1]) == [
+    assert metrics_of(loads[1]) == [
         ("e2e_ms", "stated", 1250.0), ("prompt_tps", "stated", 21504.5), ("batch_decode_tps", "stated", 204.5),
         ("total_tps", "stated", 13312.5), ("ttft_ms", "max", 500.0), ("stated", "stated", 199.5),
     ]  # fmt: skip
@@ -156,8 +156,8 @@ def test_record_of_the_offline_throughput(tmp_path: Path) -> None:
     record = {"backend": "engine", "successful_requests": 10, "total_latency": 4.5, "total_input_tokens": 1970,
               "total_output_tokens": 2780, "last_gen_throughput": 40.5, "request_throughput": 2.25,
               "input_throughput": 437.5, "output_throughput": 617.5, "total_throughput": 1055.0}  # fmt: skip
-    (load,) = written(tmp_path, "r.jsonl", json.dumps(record) + "\n")
-    assert load.tool == "sglang.bench_offline_throughput" and told(load) == [
+    (load,) = loads_of_text(tmp_path, "r.jsonl", json.dumps(record) + "\n")
+    assert load.tool == "sglang.bench_offline_throughput" and metrics_of(load) == [
         ("requests", "total", 10), ("duration_s", "total", 4.5), ("prompt_tokens", "total", 1970),
         ("completion_tokens", "total", 2780), ("stated", "stated", 40.5), ("request_tps", "mean", 2.25),
         ("prompt_tps", "mean", 437.5), ("output_tps", "mean", 617.5), ("total_tps", "mean", 1055.0),
@@ -167,8 +167,8 @@ def test_record_of_the_offline_throughput(tmp_path: Path) -> None:
 def test_records_of_drafts_that_were_compared(tmp_path: Path) -> None:
     record = {"batch_size": 1, "steps": 3, "topk": 1, "num_draft_tokens": 4, "acc_length": 2.5, "step_time": 0.0125,
               "speed": 200.0, "completion_tokens": 510.5}  # fmt: skip
-    (load,) = written(tmp_path, "output.jsonl", json.dumps(record) + "\n")
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "output.jsonl", json.dumps(record) + "\n")
+    assert metrics_of(load) == [
         ("acceptance_length", "mean", 2.5), ("stated", "p20", 12.5), ("decode_tps", "stated", 200.0),
         ("completion_tokens", "mean", 510.5),
     ]  # fmt: skip
@@ -177,21 +177,21 @@ def test_records_of_drafts_that_were_compared(tmp_path: Path) -> None:
 
 def test_one_prompt(tmp_path: Path) -> None:
     frame = "+-------------+--------+------------+-----------------+\n"
-    (load,) = written(
+    (load,) = loads_of_text(
         tmp_path, "post.txt",
         "$ python3 -m sglang.test.send_one\nSome words of an answer.\n\n"
         f"{frame}| Latency (s) | Tokens | Acc Length | Speed (token/s) |\n{frame}"
         f"|    1.250    |  250   |   2.500    |     200.00      |\n{frame}",
     )  # fmt: skip
-    assert load.tool == "sglang.test.send_one" and told(load) == [
+    assert load.tool == "sglang.test.send_one" and metrics_of(load) == [
         ("e2e_ms", "stated", 1250.0), ("completion_tokens", "total", 250.0), ("acceptance_length", "mean", 2.5),
         ("e2e_tps", "stated", 200.0),
     ]  # fmt: skip
 
 
 def test_early_lines_of_one_prompt(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", "Before:\nacc_length=2.50\nspeed=200.50 token/s\n")
-    assert told(load) == [("acceptance_length", "mean", 2.5), ("e2e_tps", "stated", 200.5)]
+    (load,) = loads_of_text(tmp_path, "post.txt", "Before:\nacc_length=2.50\nspeed=200.50 token/s\n")
+    assert metrics_of(load) == [("acceptance_length", "mean", 2.5), ("e2e_tps", "stated", 200.5)]
 
 
 TURNS = """All requests completed
@@ -211,9 +211,9 @@ Per-round metrics:
 
 
 def test_conversations_of_several_turns(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, "post.txt", f"python3 bench_multiturn.py --model-path org/model\n{TURNS}")
+    (load,) = loads_of_text(tmp_path, "post.txt", f"python3 bench_multiturn.py --model-path org/model\n{TURNS}")
     assert (load.tool, load.model) == ("sglang bench_multiturn.py", "org/model")
-    assert told(load) == [
+    assert metrics_of(load) == [
         ("requests", "total", 256), ("prompt_tokens", "mean", 2100.5), ("ttft_ms", "mean", 350),
         ("ttft_ms", "p90", 750), ("itl_ms", "max", 12.5), ("e2e_ms", "median", 1250), ("output_tps", "mean", 410.5),
         ("request_tps", "mean", 6.5), ("ttft_ms", "mean", 500),
@@ -224,16 +224,16 @@ def test_conversations_of_several_turns(tmp_path: Path) -> None:
 
 def test_mixed_conversations_state_no_rate(tmp_path: Path) -> None:
     text = TURNS.replace(" at 8 requests per second", "").replace("Request Throughput", "Throughput")
-    (load,) = written(tmp_path, "post.txt", text)
-    assert told(load)[0] == ("requests", "total", 256) and ("request_tps", "mean", 6.5) in told(load)
+    (load,) = loads_of_text(tmp_path, "post.txt", text)
+    assert metrics_of(load)[0] == ("requests", "total", 256) and ("request_tps", "mean", 6.5) in metrics_of(load)
 
 
 def test_record_of_conversations_of_several_turns(tmp_path: Path) -> None:
     summary = {"total_requests": 256, "request_rate": 8, "average_ttft": 0.35, "p90_ttft": 0.75, "median_latency": 1.25,
                "output_token_throughput": 410.5, "throughput": 6.5, "cache_hit_rate": 0.61}  # fmt: skip
     record = {"timestamp": "2026-10-01 10:11:12", "tag": "a", "summary": summary}
-    (load,) = written(tmp_path, "p.jsonl", json.dumps(record) + "\n")
-    assert told(load) == [
+    (load,) = loads_of_text(tmp_path, "p.jsonl", json.dumps(record) + "\n")
+    assert metrics_of(load) == [
         ("requests", "total", 256), ("ttft_ms", "mean", 350), ("ttft_ms", "p90", 750), ("e2e_ms", "median", 1250),
         ("output_tps", "mean", 410.5), ("request_tps", "mean", 6.5),
     ]  # fmt: skip

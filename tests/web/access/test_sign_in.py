@@ -72,17 +72,23 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def told() -> list[AuditEntry]:
+def audit_entries() -> list[AuditEntry]:
     return []
 
 
 @pytest.fixture
 def client(
-    serve: Serve, access: Access, tokens: TokenBook, clock: Clock, told: list[AuditEntry], issuer: str, tmp_path: Path
+    serve: Serve,
+    access: Access,
+    tokens: TokenBook,
+    clock: Clock,
+    audit_entries: list[AuditEntry],
+    issuer: str,
+    tmp_path: Path,
 ) -> Iterator[httpx.Client]:
     sessions = SessionBook(tmp_path / "sessions.json", clock, tokens.is_open)
     config = SignInConfig(issuer=issuer, client_id="pitwall", client_secret="s", roles=ROLES)  # type: ignore[arg-type]
-    routes = sign_in_routes(config, access, sessions, told.extend)
+    routes = sign_in_routes(config, access, sessions, audit_entries.extend)
     access_check = Middleware(
         AuthMiddleware,
         access=access,
@@ -106,14 +112,14 @@ def there_and_back(client: httpx.Client, sub: str, begin: str = "/sign-in/begin"
     return client.get(f"{url.path}?{url.query}")
 
 
-def test_sign_in_returns_to_address_with_role(client: httpx.Client, told: list[AuditEntry]) -> None:
+def test_sign_in_returns_to_address_with_role(client: httpx.Client, audit_entries: list[AuditEntry]) -> None:
     text = "/compare?run=a&run=b"
     page = client.get(text)
     assert page.status_code == 401 and f'href="/sign-in/begin?next={quote(text, safe="")}"' in page.text
     back = there_and_back(client, "ann", f"/sign-in/begin?next={quote(text, safe='')}")
     assert (back.status_code, back.headers["location"]) == (303, text)
     assert client.get("/").json() == {"role": "editor", "name": "ann@example.test"}
-    assert [(one.role, one.action) for one in told] == [("ann@example.test (editor)", "sign in")]
+    assert [(one.role, one.action) for one in audit_entries] == [("ann@example.test (editor)", "sign in")]
 
 
 def test_a_session_ends_with_the_providers_token(client: httpx.Client, clock: Clock) -> None:

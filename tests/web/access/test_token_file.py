@@ -21,7 +21,7 @@ from domain import AuditEntry
 from machine.shared_file import file_lock
 from redaction import mask_text
 from settings import Settings
-from tests.web.access.test_tokens import DAY, ROOT, made
+from tests.web.access.test_tokens import DAY, ROOT, make_token
 from tests.web.access.test_tokens import book as book
 from tests.web.access.test_tokens import clock as clock
 from tests.web.access.test_tokens import settings as settings
@@ -38,7 +38,7 @@ def test_hashes_are_compared_in_constant_time(book: TokenBook, monkeypatch: pyte
         compared.append((a, b))
         return compare(a, b)
 
-    texts = [made(book, Scope.SQL) for _ in range(3)]
+    texts = [make_token(book, Scope.SQL) for _ in range(3)]
     monkeypatch.setattr(tokens_module.hmac, "compare_digest", noted)
     assert book.find(texts[0]) and len(compared) == 3, "the first that fits ends no search"
     assert book.find("none") is None and len(compared) == 6
@@ -46,7 +46,7 @@ def test_hashes_are_compared_in_constant_time(book: TokenBook, monkeypatch: pyte
 
 
 def test_token_file_is_private_and_holds_no_key(book: TokenBook, settings: Settings) -> None:
-    text = made(book, Scope.SQL)
+    text = make_token(book, Scope.SQL)
     kept_text = settings.tokens_path.read_text()
     assert text not in kept_text and text not in repr(book.all())
     assert stat.S_IMODE(settings.tokens_path.stat().st_mode) == 0o600
@@ -83,7 +83,7 @@ def test_a_note_is_a_line_of_text(book: TokenBook, note: str) -> None:
 
 def test_reader_does_not_wait_for_a_writer(book: TokenBook, settings: Settings) -> None:
     """The event loop asks at each request: a shell that stands still with the file must not stop it."""
-    text = made(book, Scope.SQL)
+    text = make_token(book, Scope.SQL)
     token = book.all()[0]
     with file_lock(settings.tokens_path):
         changing = Thread(target=book.revoke, args=(token.id, "a test"))
@@ -112,17 +112,17 @@ def _names(frame: FrameType | None) -> list[str]:
 
 
 def test_foreign_file_opens_nothing_and_stays(book: TokenBook, settings: Settings) -> None:
-    text = made(book, Scope.SQL)
+    text = make_token(book, Scope.SQL)
     settings.tokens_path.write_text("{")
     assert book.find(text) is None
     with pytest.raises(TokenError, match="Deleting it revokes"):
-        made(book, Scope.SQL)
+        make_token(book, Scope.SQL)
     assert settings.tokens_path.read_text() == "{"
     settings.tokens_path.unlink()
     os.mkfifo(settings.tokens_path)
     assert book.find(text) is None, "a pipe is not waited for"
     with pytest.raises(TokenError, match="Deleting it revokes"):
-        made(book, Scope.SQL)
+        make_token(book, Scope.SQL)
 
 
 def test_shell_manages_tokens_of_running_pitwall(book: TokenBook, settings: Settings) -> None:

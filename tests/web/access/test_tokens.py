@@ -90,26 +90,26 @@ def client(serve: Serve, settings: Settings, access: Access, book: TokenBook) ->
         yield client
 
 
-def made(book: TokenBook, *scopes: Scope, run: str | None = None, lasts: timedelta = DAY) -> str:
+def make_token(book: TokenBook, *scopes: Scope, run: str | None = None, lasts: timedelta = DAY) -> str:
     return book.make(scopes, run, lasts, "", "a test")[1]
 
 
-def asked(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.Response:
+def post_text(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.Response:
     return client.post(path, headers={"authorization": f"Bearer {text}", **headers})
 
 
 @pytest.mark.parametrize("scope", [scope for scope in Scope if scope not in SIGN_IN_AS])
 def test_token_opens_only_routes_of_its_scope(client: httpx.Client, book: TokenBook, scope: Scope) -> None:
-    text = made(book, scope, run="r1" if scope is Scope.AGENT else None)
+    text = make_token(book, scope, run="r1" if scope is Scope.AGENT else None)
     for path, route in ROUTES.items():
-        answer = asked(client, path, text)
+        answer = post_text(client, path, text)
         assert answer.status_code == (200 if route is scope else 403), (path, answer.text)
         if route is not scope:
             assert scope in answer.json()["error"] and route in answer.json()["error"]
     for path in ("/", "/run", "/apix", "/_stcore/stream"):
-        assert asked(client, path, text).status_code == 401, path
+        assert post_text(client, path, text).status_code == 401, path
     for path in ("/api/", "/api/sqlx", "/api/new"):
-        assert asked(client, path, text).status_code == 403, path
+        assert post_text(client, path, text).status_code == 403, path
 
 
 def test_every_route_below_api_has_a_scope() -> None:
@@ -126,42 +126,42 @@ def _paths(path: Path) -> set[str]:
 
 
 def test_a_token_of_two_scopes_opens_both(client: httpx.Client, book: TokenBook) -> None:
-    text = made(book, Scope.SQL, Scope.LIVE)
-    assert [asked(client, path, text).status_code for path in ROUTES] == [200, 403, 200, 403, 403]
+    text = make_token(book, Scope.SQL, Scope.LIVE)
+    assert [post_text(client, path, text).status_code for path in ROUTES] == [200, 403, 200, 403, 403]
 
 
 def test_the_agents_token_tells_the_one_run(client: httpx.Client, book: TokenBook) -> None:
-    text = made(book, Scope.AGENT, run="r1")
-    answer = asked(client, "/api/agent/batches?run=r2", text, **{"x-pitwall-role": "operator"})
+    text = make_token(book, Scope.AGENT, run="r1")
+    answer = post_text(client, "/api/agent/batches?run=r2", text, **{"x-pitwall-role": "operator"})
     assert answer.json() == {"role": "program", "run": "r1"}
 
 
 def test_a_token_ends_at_its_time(client: httpx.Client, book: TokenBook, clock: Clock) -> None:
-    text = made(book, Scope.SQL)
+    text = make_token(book, Scope.SQL)
     clock.now += DAY - timedelta(seconds=1)
-    assert asked(client, "/api/sql", text).status_code == 200
+    assert post_text(client, "/api/sql", text).status_code == 200
     clock.now += timedelta(seconds=1)
-    answer = asked(client, "/api/sql", text)
+    answer = post_text(client, "/api/sql", text)
     assert (answer.status_code, answer.json()["error"]) == (401, "This token has expired.")
 
 
 def test_a_revoked_token_opens_nothing(client: httpx.Client, book: TokenBook) -> None:
-    text = made(book, Scope.SQL)
+    text = make_token(book, Scope.SQL)
     [token] = book.all()
     book.revoke(token.id, "a test")
-    answer = asked(client, "/api/sql", text)
+    answer = post_text(client, "/api/sql", text)
     assert (answer.status_code, answer.json()["error"]) == (401, "This token has been revoked.")
     with pytest.raises(TokenError, match="no token nope"):
         book.revoke("nope", "a test")
 
 
 def test_wrong_token_fails_despite_any_cookie(client: httpx.Client, book: TokenBook, access: Access) -> None:
-    text = made(book, Scope.SQL)
+    text = make_token(book, Scope.SQL)
     for header in ("", "Bearer", f"Bearer {text}x", f"Bearer {text[:-1]}", text, f"Basic {text}"):
         assert client.post("/api/sql", headers={"authorization": header}).status_code == 401, header
     assert client.get("/", params={"token": access.token}).status_code == 303
     assert client.post("/api/sql").json()["role"] == "operator"
-    assert asked(client, "/api/sql", "wrong").status_code == 401, "who brings a token is judged by it"
+    assert post_text(client, "/api/sql", "wrong").status_code == 401, "who brings a token is judged by it"
 
 
 def test_operator_browser_cannot_write_by_api(client: httpx.Client, access: Access) -> None:
@@ -208,15 +208,15 @@ def test_writes_and_streams_need_tls_or_loopback() -> None:
 
 def test_proxy_line_is_judged_by_its_claims(serve: Serve, client: httpx.Client, book: TokenBook) -> None:
     """uvicorn believes the headers of a proxy on this machine."""
-    text = made(book, Scope.AGENT, run="r1")
+    text = make_token(book, Scope.AGENT, run="r1")
     far = {"x-forwarded-for": "192.0.2.1"}
-    assert asked(client, "/api/agent", text, **far, **{"x-forwarded-proto": "https"}).status_code == 200
-    answer = asked(client, "/api/agent", text, **far, **{"x-forwarded-proto": "http"})
+    assert post_text(client, "/api/agent", text, **far, **{"x-forwarded-proto": "https"}).status_code == 200
+    answer = post_text(client, "/api/agent", text, **far, **{"x-forwarded-proto": "http"})
     assert (answer.status_code, "unencrypted" in answer.json()["error"]) == (403, True)
 
 
 def test_an_open_socket_ends_with_its_token(client: httpx.Client, book: TokenBook) -> None:
-    text = made(book, Scope.LIVE)
+    text = make_token(book, Scope.LIVE)
     url = f"ws://{client.base_url.host}:{client.base_url.port}/api/live"
     with connect(url, additional_headers={"authorization": f"Bearer {text}"}) as socket:
         socket.send("hello")

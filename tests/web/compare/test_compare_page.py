@@ -69,7 +69,7 @@ def page(**params: object) -> AppTest:
     return at.run()
 
 
-def said(at: AppTest) -> str:
+def html_text(at: AppTest) -> str:
     return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
@@ -79,7 +79,7 @@ def captions(at: AppTest) -> str:
 
 def test_strips_of_a_page_have_one_scale(store: Store) -> None:
     at = page(run=two_arms(store, "five-prompts"))
-    bands = re.findall(r'class="pw-band" style="([^"]+)"', said(at))
+    bands = re.findall(r'class="pw-band" style="([^"]+)"', html_text(at))
     assert len(bands) > 6 and len(set(bands)) == 1, "the cards' and those of each kind of prompt"
 
 
@@ -92,14 +92,14 @@ def heads(at: AppTest) -> list[str]:
 def test_the_answer_stands_on_the_page(ids: list[str]) -> None:
     at = page(run=ids)
     assert not at.exception, at.exception
-    assert "as fast as" in said(at) and "because tokens per step rose" in said(at)
-    assert "Is this a fair comparison?" in said(at) and heads(at)[0] == "baseline k 0 ×3"
+    assert "as fast as" in html_text(at) and "because tokens per step rose" in html_text(at)
+    assert "Is this a fair comparison?" in html_text(at) and heads(at)[0] == "baseline k 0 ×3"
     assert "Reported by other tools" not in [section.label for section in at.expander]
 
 
 def test_address_sets_the_objective(ids: list[str]) -> None:
     at = page(run=ids, objective="ttft_ms@2")
-    assert not at.exception and "time to first token" in said(at)
+    assert not at.exception and "time to first token" in html_text(at)
     wrong = page(run=ids, objective="fastness")
     assert "There is no objective" in wrong.warning[0].value and not wrong.exception
 
@@ -118,7 +118,7 @@ def test_address_sets_the_margin(ids: list[str]) -> None:
     assert "cannot be '400%'" in at.warning[0].value and not at.exception
     at = page(run=ids, margin="50%", objective="ttft_ms@1")
     assert not at.exception and "Differences below 50 % count as irrelevant." in captions(at)
-    assert "are the same in time to first token, one at a time within 50 %" in said(at)
+    assert "are the same in time to first token, one at a time within 50 %" in html_text(at)
     field = at.number_input[0]
     assert (field.label, field.value) == ("Smallest difference, %", 50.0)
     field.set_value(4.5).run()
@@ -127,12 +127,12 @@ def test_address_sets_the_margin(ids: list[str]) -> None:
 
 
 def test_ladder_rungs_stand_below_the_answer(ids: list[str]) -> None:
-    text = said(page(run=ids))
+    text = html_text(page(run=ids))
     assert all(f'<th scope="row">{rung} at once</th>' in text for rung in (2, 4, 8))
 
 
 def test_prompt_kinds_stand_below_the_answer(store: Store) -> None:
-    text = said(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
+    text = html_text(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
     assert all(
         f'<th scope="row">{markup.text(kind)}</th>' in text for kind in ("Q&A", "Code", "JSON", "Math", "LongCode")
     )
@@ -144,7 +144,7 @@ def test_a_click_in_the_head_moves_the_baseline(ids: list[str]) -> None:
     at.button(key=f"arm-{ids[3]}").click().run()
     assert heads(at) == ["baseline k 4 ×3", "k 0 ×3"] and not at.exception
     assert at.query_params["run"] == [*ids[3:], *ids[:3]]
-    assert "k 0 is 0." in said(at)
+    assert "k 0 is 0." in html_text(at)
 
 
 def test_the_head_adds_a_run(ids: list[str]) -> None:
@@ -157,7 +157,7 @@ def test_the_head_adds_a_run(ids: list[str]) -> None:
 def test_a_workload_that_is_not_shared_is_told(ids: list[str]) -> None:
     at = page(run=ids, workload="five-prompts")
     assert "No two of these runs have the workload" in at.warning[0].value and not at.exception
-    assert "as fast as" in said(at)
+    assert "as fast as" in html_text(at)
 
 
 def test_a_run_left_out_and_all_of_them(ids: list[str]) -> None:
@@ -177,7 +177,7 @@ def test_personal_verdict_is_beside_the_numbers(ids: list[str], monkeypatch: pyt
     from web.context import services
 
     store = services().store
-    assert "A person's verdict" not in said(page(run=ids))
+    assert "A person's verdict" not in html_text(page(run=ids))
     for run_id, verdict in ((ids[3], {"coding": 4}), (ids[5], {"coding": 2}), (ids[0], {"impression": "<i>dull</i>"})):
         store.notes.change([run_id], "operator", lambda note, given=verdict: note.model_copy(update=given))
     assert rated(page(run=ids)) == "4, 2"
@@ -187,13 +187,13 @@ def test_personal_verdict_is_beside_the_numbers(ids: list[str], monkeypatch: pyt
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     guest = page(run=ids)
     assert rated(guest) == "4"
-    assert f'run={ids[0]}" target="_self">\u201c&lt;i&gt;dull&lt;/i&gt;\u201d</a>' in said(guest)
-    assert "opinions, not measurements" in said(guest)
+    assert f'run={ids[0]}" target="_self">\u201c&lt;i&gt;dull&lt;/i&gt;\u201d</a>' in html_text(guest)
+    assert "opinions, not measurements" in html_text(guest)
 
 
 def rated(at: AppTest) -> str:
     """What is said of the coding of the second arm; nobody said anything of the first."""
-    table = said(at).split("A person's verdict")[1].split("</table>")[0]
+    table = html_text(at).split("A person's verdict")[1].split("</table>")[0]
     assert "Language" not in table
     [row] = re.findall(r"Coding</th><td>(.*?)</td><td>(.*?) <small>of 5</small></td>", table)
     assert "no rating" in row[0]
@@ -209,7 +209,7 @@ def test_answers_of_the_arms_are_compared_where_they_were_measured(store: Store,
     at = page(run=ids)
     assert not at.exception
     assert "Same answers?" in [title.value for title in at.subheader]
-    assert "they differ more than two starts of the baseline do" in said(at) and "512 tokens" in said(at)
+    assert "they differ more than two starts of the baseline do" in html_text(at) and "512 tokens" in html_text(at)
 
 
 def test_charts_over_time_are_offered_if_there_is_something_to_draw(store: Store, ids: list[str]) -> None:

@@ -62,7 +62,7 @@ def evidence(store: Store, *samples: Sample, run: Run = RUN, no_counters: str | 
     return Evidence(run, run_data.sources(store, ["r1"])["r1"], run_data.crosschecks(store, ["r1"])["r1"], no_counters)
 
 
-def said(evidence: Evidence) -> tuple[str, str | None]:
+def standing_words(evidence: Evidence) -> tuple[str, str | None]:
     return standing_text(evidence), standing_reason(evidence)
 
 
@@ -100,7 +100,7 @@ def test_counter_gaps_are_not_held_against_them(store: Store) -> None:
 )
 def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
     actual_evidence = evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))
-    assert said(actual_evidence) == ("counters only", why)
+    assert standing_words(actual_evidence) == ("counters only", why)
 
 
 def test_counters_and_slots_are_both_named(store: Store) -> None:
@@ -110,12 +110,12 @@ def test_counters_and_slots_are_both_named(store: Store) -> None:
 
 def test_a_log_alone_says_why(store: Store) -> None:
     actual_evidence = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
-    assert said(actual_evidence) == ("log only", "/metrics is switched off")
+    assert standing_words(actual_evidence) == ("log only", "/metrics is switched off")
     assert "Log only: /metrics is switched off." in source_line(actual_evidence)
 
 
 def test_nothing_at_all(store: Store) -> None:
-    assert said(evidence(store)) == ("neither counters nor a log state its speed", None)
+    assert standing_words(evidence(store)) == ("neither counters nor a log state its speed", None)
 
 
 def test_definitions_come_with_their_formulas(store: Store) -> None:
@@ -134,7 +134,7 @@ def test_few_words_of_it_keep_the_reason(store: Store) -> None:
 
 def test_imported_run_has_no_endpoint_to_blame(store: Store) -> None:
     actual_evidence = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
-    assert said(actual_evidence) == ("log only", None)
+    assert standing_words(actual_evidence) == ("log only", None)
 
 
 def test_unwatched_counts_are_mentioned(store: Store) -> None:

@@ -12,7 +12,7 @@ from reports.runs.run_metrics import MetricValue
 from web.compare.answer.metric_table import Interval, TableColumns, metric_sections
 
 
-def shown(metric: MetricId, interval: Interval | None, ratio: float = 1.08) -> str:
+def metric_markup(metric: MetricId, interval: Interval | None, ratio: float = 1.08) -> str:
     arms: Any = [SimpleNamespace(id=arm_id, name=arm_id) for arm_id in ("first", "second")]
     columns = TableColumns(arms, lambda objective: {"second": interval}, {"first": 0, "second": 1}, 0.03)
     values = {"first": {metric: MetricValue(100.0)}, "second": {metric: MetricValue(100.0 * ratio)}}
@@ -33,7 +33,7 @@ def shown(metric: MetricId, interval: Interval | None, ratio: float = 1.08) -> s
 def test_only_a_certain_ratio_is_coloured(
     key: str, interval: Interval | None, ratio: float, css_class: str | None
 ) -> None:
-    table = shown(MetricId(key), interval, ratio)
+    table = metric_markup(MetricId(key), interval, ratio)
     assert f"{ratio:.2f}\u00d7" in table
     colored = [name for name in ("pw-better", "pw-worse") if name in table]
     assert colored == ([css_class] if css_class else []) and ("\u25b2" in table or "\u25bc" in table) == bool(css_class)

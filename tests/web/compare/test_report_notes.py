@@ -19,11 +19,18 @@ OBJECTIVE = parse_objective("decode_tps")
 FIVE, LADDER = WorkloadKey("five", "h", '{"rounds": 2}'), WorkloadKey("ladder", "h", "{}")
 
 
-def met(run_id: str, *processes: str) -> RunFacts:
+def facts_with_neighbours(run_id: str, *processes: str) -> RunFacts:
     return run(run_id, load(streams(3)), processes=frozenset(processes))
 
 
-PLAIN = ComparisonReport((arm(met("a")), arm(met("b"))), OBJECTIVE, (OBJECTIVE,), (), workload=FIVE, workloads=(FIVE,))
+PLAIN = ComparisonReport(
+    (arm(facts_with_neighbours("a")), arm(facts_with_neighbours("b"))),
+    OBJECTIVE,
+    (OBJECTIVE,),
+    (),
+    workload=FIVE,
+    workloads=(FIVE,),
+)
 
 
 def test_the_usual_needs_no_word() -> None:
@@ -31,7 +38,7 @@ def test_the_usual_needs_no_word() -> None:
 
 
 def test_what_makes_a_start_is_said() -> None:
-    twice = arm(met("c0", "p"), met("c1", "p"), met("c2", "q"))
+    twice = arm(facts_with_neighbours("c0", "p"), facts_with_neighbours("c1", "p"), facts_with_neighbours("c2", "q"))
     assert report_notes(replace(PLAIN, arms=(PLAIN.arms[0], twice))) == [
         "c0: 3 runs used 2 server starts; runs of one server process count as one start.",
         "c0: several loads on one server start count as one value, their mean.",

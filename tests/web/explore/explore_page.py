@@ -24,7 +24,7 @@ def figure(at: AppTest) -> dict[str, Any]:
     return fields
 
 
-def said(at: AppTest) -> str:
+def page_text(at: AppTest) -> str:
     html = " ".join(str(element.proto.body) for element in at.get("html"))
     return (" ".join(str(element.value) for element in (*at.caption, *at.info)) + html).replace("\\", "")
 

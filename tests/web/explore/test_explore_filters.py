@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.web.explore.explore_page import figure, page, points, said
+from tests.web.explore.explore_page import figure, page, page_text, points
 
 pytestmark = pytest.mark.usefixtures("store")
 
@@ -51,7 +51,7 @@ def test_other_field_filter_appears_on_request() -> None:
     run_with_popover(at)
     at.multiselect(key="explore-memory_share").set_value(["0.85"])
     run_with_popover(at)
-    assert at.query_params["memory_share"] in ("0.85", ["0.85"]) and "6 of 6 runs are drawn" in said(at)
+    assert at.query_params["memory_share"] in ("0.85", ["0.85"]) and "6 of 6 runs are drawn" in page_text(at)
     at.selectbox(key="explore-field").set_value("prefix_caching")
     run_with_popover(at)
     assert "explore-prefix_caching" in {box.key for box in at.multiselect}
@@ -59,7 +59,7 @@ def test_other_field_filter_appears_on_request() -> None:
     assert box.value == ["0.85"], "it is in use, so it stays"
     box.set_value([])
     run_with_popover(at)
-    assert "memory_share" not in at.query_params and "20 runs are drawn" in said(at)
+    assert "memory_share" not in at.query_params and "20 runs are drawn" in page_text(at)
     run_with_popover(at)
     assert "explore-memory_share" not in {box.key for box in at.multiselect}, "no longer in use"
 
@@ -77,9 +77,9 @@ def test_address_restores_other_field_filter() -> None:
 
 
 def test_a_view_of_nothing_says_so() -> None:
-    assert "No runs match." in said(page(find="no such run"))
-    assert "none of these runs has both numbers" in said(page(y="weights"))
+    assert "No runs match." in page_text(page(find="no such run"))
+    assert "none of these runs has both numbers" in page_text(page(y="weights"))
 
 
 def test_nul_in_the_address_is_dropped() -> None:
-    assert "20 runs are drawn" in said(page(find="\0"))
+    assert "20 runs are drawn" in page_text(page(find="\0"))

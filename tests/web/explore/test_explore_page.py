@@ -6,7 +6,7 @@ import pytest
 
 from tests.many_runs import HOSTILE
 from tests.web.app_page import still_charts
-from tests.web.explore.explore_page import OF_ALL, OUTPUT, TTFT, figure, page, points, said
+from tests.web.explore.explore_page import OF_ALL, OUTPUT, TTFT, figure, page, page_text, points
 
 pytestmark = pytest.mark.usefixtures("store")
 
@@ -14,23 +14,25 @@ pytestmark = pytest.mark.usefixtures("store")
 def test_points_in_field_colours_count_unknown() -> None:
     at = page()
     assert points(at) == {"fp8": 9, "not stated": 9, "&lt;i>q&lt;/i>": 1}
-    assert "19 of 20 runs are drawn" in said(at) and "Stream, tok/s of 1 run" in said(at)
-    assert "did not start</a>" in said(at) and "A click on a point opens its run" in said(at)
+    assert "19 of 20 runs are drawn" in page_text(at) and "Stream, tok/s of 1 run" in page_text(at)
+    assert "did not start</a>" in page_text(at) and "A click on a point opens its run" in page_text(at)
     first = next(trace for trace in figure(at)["data"] if trace["name"] == "fp8")
     assert set(first["x"]) == {0, 2, 4}, "without speculation no token is drafted, and that is known"
 
 
 def test_newest_of_many_points_drawn_with_total(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "too many points" not in said(page())
+    assert "too many points" not in page_text(page())
     monkeypatch.setattr("storage.queries.explore_queries.MOST_ROWS", 5)
     at = page(x="started", color="")
-    assert "There are too many points: only the newest 5 of 20 are shown." in said(at)
-    assert "4 of 20 runs are drawn" in said(at) and "Stream, tok/s of 1 run" in said(at)
+    assert "There are too many points: only the newest 5 of 20 are shown." in page_text(at)
+    assert "4 of 20 runs are drawn" in page_text(at) and "Stream, tok/s of 1 run" in page_text(at)
     (trace,) = figure(at)["data"]
     numbers = [int(ids[0].split("-")[1]) for ids in trace["customdata"]]
     assert numbers == [15, 16, 17, 18], "in the order in which they began"
     at = page(y=OUTPUT, x="kv_tokens", color="")
-    assert "2 of 20 runs are drawn" in said(at) and "only the newest 5 of 58 are shown" in said(at), "3 points a load"
+    assert "2 of 20 runs are drawn" in page_text(at) and "only the newest 5 of 58 are shown" in page_text(at), (
+        "3 points a load"
+    )
 
 
 def test_arm_point_has_two_intervals_and_its_runs() -> None:
@@ -40,7 +42,7 @@ def test_arm_point_has_two_intervals_and_its_runs() -> None:
     once = trace["customdata"].index(next(ids for ids in trace["customdata"] if len(ids) == 1))
     assert trace["error_y"]["array"][once] is None and trace["error_x"]["array"][once] is None
     assert all(up > 0 for at, up in enumerate(trace["error_y"]["array"]) if at != once)
-    assert "95 % interval" in said(at)
+    assert "95 % interval" in page_text(at)
 
 
 def test_two_results_of_a_load_point_pair_up() -> None:
@@ -76,14 +78,16 @@ def test_chart_per_value_with_omissions_named(monkeypatch: pytest.MonkeyPatch) -
         "quantization",
         ["quantization"],
     )
-    assert "19 of 20 runs are drawn" in said(at) and "Left out" not in said(at)
+    assert "19 of 20 runs are drawn" in page_text(at) and "Left out" not in page_text(at)
     with_sql = next(code.value for code in at.code)
     assert "AS facet" in with_sql and "AS facet" not in next(one.value for one in page().code)
     monkeypatch.setattr("web.explore.facets.MOST_FACETS", 2)
     monkeypatch.setattr("web.explore.view.MOST_FACETS", 2)
     at = page(x="kv_tokens", facet="quantization")
-    assert "18 of 20 runs are drawn" in said(at)
-    assert "Left out: 1 run with Quantization <i>q</i>." in said(at) and "2 small charts are drawn" in said(at)
+    assert "18 of 20 runs are drawn" in page_text(at)
+    assert "Left out: 1 run with Quantization <i>q</i>." in page_text(at) and "2 small charts are drawn" in page_text(
+        at
+    )
     assert len({trace["meta"] for trace in figure(at)["data"]}) == 2
 
 
@@ -91,11 +95,11 @@ def test_hostile_names_are_texts() -> None:
     at = page(color="arm", find="bold")
     (trace,) = figure(at)["data"]
     assert trace["name"] == "&lt;b>bold&lt;/b> $x$ [link](http://x)" and "<b>" not in trace["hovertext"][0]
-    assert "<b>bold" not in said(page(y="weights", find="bold")), "not among what is not drawn either"
+    assert "<b>bold" not in page_text(page(y="weights", find="bold")), "not among what is not drawn either"
 
 
 def test_a_guest_sees_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     at = page()
     assert [info.value for info in at.info] == ["A shared link shows only its own runs."] and not still_charts(at)
-    assert HOSTILE not in said(at)
+    assert HOSTILE not in page_text(at)

@@ -24,7 +24,7 @@ from storage.queries.run_fields import FIELDS
 from storage.queries.run_queries import RunFilter
 from storage.sandbox.client import Sandbox
 from storage.store import Store
-from tests.web.explore.explore_page import TTFT, page, said
+from tests.web.explore.explore_page import TTFT, page, page_text
 
 pytestmark = pytest.mark.usefixtures("store")
 
@@ -84,7 +84,7 @@ def test_metric_list_follows_runs_keeps_choice(store: Store) -> None:
 def test_many_runs_are_not_asked_by_their_ids(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.queries.explore_queries.MOST_IDS", 5)
     assert matching_ids(store, RunFilter(words=("k=2",))) is None
-    assert "20 runs are drawn" in said(page())
+    assert "20 runs are drawn" in page_text(page())
 
 
 def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:

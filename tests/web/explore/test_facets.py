@@ -25,7 +25,7 @@ def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> ChartMa
     return ChartMark(x, y, color, "name", (f"run-{facet}-{color}-{x}",), facet=facet)
 
 
-def drawn(marks: list[ChartMark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
+def figure_of(marks: list[ChartMark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
     explore_selection = ExploreSelection(kind, View("stream", "k", "model", "model"), False, TITLES)
     return (heat_figure if kind == HEAT else explore_figure)(marks, explore_selection).to_dict()  # type: ignore[no-any-return]
 
@@ -42,7 +42,7 @@ def test_charts_in_value_order_keep_most_points() -> None:
 
 @pytest.mark.parametrize("kind", [SCATTER, LINE, DISTRIBUTION])
 def test_trace_is_in_its_facet_and_named_once(kind: str) -> None:
-    figure = drawn([mark("a", "red"), mark("b", "red", x=2), mark("b", "blue"), mark("c", "blue")], kind)
+    figure = figure_of([mark("a", "red"), mark("b", "red", x=2), mark("b", "blue"), mark("c", "blue")], kind)
     rows = {(one["name"], one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in figure["data"]}
     assert rows == {("red", "a", "x", "y"), ("red", "b", "x2", "y2"), ("blue", "b", "x2", "y2"),
                      ("blue", "c", "x3", "y3")}  # fmt: skip
@@ -53,7 +53,7 @@ def test_trace_is_in_its_facet_and_named_once(kind: str) -> None:
 
 
 def test_charts_share_axes_and_stand_apart() -> None:
-    layout = drawn([mark(str(number)) for number in range(5)])["layout"]
+    layout = figure_of([mark(str(number)) for number in range(5)])["layout"]
     for number in range(2, 6):
         assert (layout[f"xaxis{number}"]["matches"], layout[f"yaxis{number}"]["matches"]) == ("x", "y")
     assert "matches" not in layout["xaxis"] and layout["xaxis3"]["domain"][0] > layout["xaxis2"]["domain"][1]
@@ -69,7 +69,7 @@ def test_charts_share_axes_and_stand_apart() -> None:
 
 
 def test_distribution_charts_share_box_order() -> None:
-    layout = drawn([mark("a", x=4), mark("b", x="none"), mark("b", x=2)], DISTRIBUTION)["layout"]
+    layout = figure_of([mark("a", x=4), mark("b", x="none"), mark("b", x=2)], DISTRIBUTION)["layout"]
     assert layout["xaxis"]["categoryarray"] == layout["xaxis2"]["categoryarray"] == [2, 4, "none"]
 
 
@@ -80,12 +80,12 @@ def test_a_single_distribution_is_in_order_too() -> None:
 
 
 def test_point_without_interval_has_no_cross() -> None:
-    (trace,) = drawn([mark("a"), mark("a", x=2)])["data"]
+    (trace,) = figure_of([mark("a"), mark("a", x=2)])["data"]
     assert trace["error_x"]["width"] == trace["error_y"]["width"] == 0
 
 
 def test_small_heat_maps_share_places_and_scale() -> None:
-    figure = drawn([mark("a", "fp8", 4, 3.0), mark("b", "bf16", 0, 9.0), mark("b", "fp8", 4, 5.0)], HEAT)
+    figure = figure_of([mark("a", "fp8", 4, 3.0), mark("b", "bf16", 0, 9.0), mark("b", "fp8", 4, 5.0)], HEAT)
     first, second = figure["data"]
     assert [(one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in (first, second)] == [
         ("a", "x", "y"),
@@ -102,33 +102,33 @@ def test_small_heat_maps_share_places_and_scale() -> None:
 
 def test_small_map_texts_are_cut_and_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     marks = [mark("a", "<i>q</i> of 20 letters"), mark("b", "fp8")]
-    wide = drawn(marks, HEAT)["layout"]
+    wide = figure_of(marks, HEAT)["layout"]
     assert list(wide["yaxis2"]["ticktext"]) == ["&lt;i>q&lt;/i> of 2…", "fp8"]
-    assert wide["margin"]["l"] > drawn(marks)["layout"]["margin"]["l"], "numbers need less"
+    assert wide["margin"]["l"] > figure_of(marks)["layout"]["margin"]["l"], "numbers need less"
     monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
-    assert drawn(marks, HEAT)["layout"]["yaxis"]["ticktext"][0] == "&lt;i>q&lt;/i…"
+    assert figure_of(marks, HEAT)["layout"]["yaxis"]["ticktext"][0] == "&lt;i>q&lt;/i…"
 
 
 def test_a_name_is_a_text_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = "<b>bold</b>", "z" * 100
-    annotations = drawn([mark(first), mark(second)])["layout"]["annotations"]
+    annotations = figure_of([mark(first), mark(second)])["layout"]["annotations"]
     assert annotations[0]["text"] == "&lt;b>bold&lt;/b>" and len(annotations[1]["text"]) == facets.LONGEST_TITLE
     monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
-    layout = drawn([mark(str(number)) for number in range(MOST_FACETS)])["layout"]
+    layout = figure_of([mark(str(number)) for number in range(MOST_FACETS)])["layout"]
     assert layout["xaxis3"]["domain"] == layout["xaxis"]["domain"], "two beside each other on a phone"
     assert layout["height"] > 4 * facets.ROW_ON_PHONE_PX
 
 
 def test_long_labels_are_cut_and_stand_upright(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut = drawn([mark("a", x="<i>")], DISTRIBUTION)["layout"]["xaxis"]["ticktext"]
+    cut = figure_of([mark("a", x="<i>")], DISTRIBUTION)["layout"]["xaxis"]["ticktext"]
     assert list(cut) == ["&lt;i>"], "a text is cut as it reads"
     marks = [mark("a", x="ngram"), mark("b", x="no_speculation_configured")]
-    wide = drawn(marks, DISTRIBUTION)["layout"]
+    wide = figure_of(marks, DISTRIBUTION)["layout"]
     assert wide["xaxis2"]["ticktext"] == ["ngram", "no_speculatio…"] and wide["xaxis2"]["tickangle"] == 0
     monkeypatch.setattr("web.explore.facets.is_phone", lambda: True)
-    narrow = drawn(marks, DISTRIBUTION)["layout"]
+    narrow = figure_of(marks, DISTRIBUTION)["layout"]
     assert narrow["xaxis2"]["tickangle"] == -90 and narrow["margin"]["b"] > wide["margin"]["b"]
-    assert "ticktext" not in drawn([mark("a", x=1), mark("b", x=2)])["layout"]["xaxis"]
+    assert "ticktext" not in figure_of([mark("a", x=1), mark("b", x=2)])["layout"]["xaxis"]
 
 
 def test_means_are_of_the_runs_of_one_chart() -> None:
@@ -141,5 +141,5 @@ def test_means_are_of_the_runs_of_one_chart() -> None:
 
 @pytest.mark.parametrize(("values", "step"), [((0, 2, 4), 1), ((1, 512), None), ((0.5, 2.0), None), (("a", "b"), None)])
 def test_an_axis_of_few_counts_has_no_halves(values: tuple[object, ...], step: int | None) -> None:
-    layout = drawn([mark(facet, x=x) for facet in ("one", "two") for x in values])["layout"]
+    layout = figure_of([mark(facet, x=x) for facet in ("one", "two") for x in values])["layout"]
     assert [layout[axis].get("dtick") for axis in ("xaxis", "xaxis2")] == [step, step]

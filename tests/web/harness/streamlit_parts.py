@@ -55,9 +55,9 @@ def question() -> None:
     st.write("Its words")
 
 
-def other() -> None:
+def second_page() -> None:
     """A second page, without which there is no navigation to fold away."""
 
 
 st.logo(str(STATIC / "icon.svg"), size="small")
-st.navigation([st.Page(parts, default=True), st.Page(other)], position="top").run()
+st.navigation([st.Page(parts, default=True), st.Page(second_page)], position="top").run()

@@ -34,7 +34,7 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SavedLoads:
     return saved_loads
 
 
-def told(app: AppTest) -> str:
+def shown_text(app: AppTest) -> str:
     assert not app.exception
     return app.text[0].value
 
@@ -46,18 +46,18 @@ def words(*specs: WorkloadSpec) -> str:
 def test_loads_follow_in_chosen_order(loads: SavedLoads) -> None:
     loads.save("Long answers", SavedLoad(workload="ladder", params={"tokens": 64}))
     app = AppTest.from_function(form).run()
-    assert told(app) == "none"
+    assert shown_text(app) == "none"
     app.multiselect[0].set_value(["Saved: Long answers", "Five prompts"]).run()
-    assert told(app) == words(LONG, spec_for("five-prompts"))
+    assert shown_text(app) == words(LONG, spec_for("five-prompts"))
 
 
 def test_a_relaunch_begins_with_those_of_its_run(loads: SavedLoads) -> None:
     app = AppTest.from_function(form)
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm"), origin="the run A", later_workloads=TWICE)
-    assert told(app.run()) == words(*TWICE)
+    assert shown_text(app.run()) == words(*TWICE)
     first, *_ = app.multiselect[0].value
     app.multiselect[0].set_value([first]).run()
-    assert told(app) == words(LONG)
+    assert shown_text(app) == words(LONG)
 
 
 def test_a_run_hands_its_later_loads_to_the_draft(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ class ScriptedReader:
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
         self.snapshot_calls += 1
-        parts = {run_id: self._whole(run_id) for run_id in run_ids if run_id in self.points}
+        parts = {run_id: self._whole_part(run_id) for run_id in run_ids if run_id in self.points}
         self.has_read.set()
         self.may_return.wait()
         return parts
@@ -49,7 +49,7 @@ class ScriptedReader:
         self.since_calls += 1
         return {run_id: self._part(run_id, int(cursor)) for run_id, cursor in cursors.items()}
 
-    def _whole(self, run_id: str) -> LivePart:
+    def _whole_part(self, run_id: str) -> LivePart:
         """Thinned, as the store's reader does it."""
         points = np.array(self.points[run_id], dtype=np.float64)
         series = TimeSeries(np.arange(float(len(points))), points).thinned(600).to_protocol()

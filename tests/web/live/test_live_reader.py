@@ -267,7 +267,7 @@ def test_attached_run_log_speculation_is_shown(store: Store) -> None:
     assert (meta["chips"], meta["ceiling"]) == (["mtp k=3"], 4)
 
 
-def looked(seconds_ago: float, count: float, sum_ms: float) -> LatencySample:
+def latency_sample(seconds_ago: float, count: float, sum_ms: float) -> LatencySample:
     moment = datetime.now(UTC) - timedelta(seconds=seconds_ago)
     buckets = [10.0, 20.0], [count, count, count]
     return LatencySample("r1", moment, -seconds_ago, "vllm.histogram", "ttft_ms", 0, *buckets, sum_ms)
@@ -276,8 +276,8 @@ def looked(seconds_ago: float, count: float, sum_ms: float) -> LatencySample:
 def test_live_latencies_cover_the_last_minute(tmp_path: Path) -> None:
     store = Store.open(Settings(data_dir=tmp_path))
     try:
-        store.write(Batch((looked(600, 0, 0.0), looked(300, 100, 100_000.0), looked(50, 100, 100_000.0),
-                           looked(20, 110, 100_200.0)))).result()  # fmt: skip
+        store.write(Batch((latency_sample(600, 0, 0.0), latency_sample(300, 100, 100_000.0),
+                           latency_sample(50, 100, 100_000.0), latency_sample(20, 110, 100_200.0)))).result()  # fmt: skip
         store.save_run(run_with("r1", state=RunState.READY))
         now = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
         assert now["server_ttft_ms"]["v"] == pytest.approx(20.0), "not of the hours before"

@@ -33,23 +33,23 @@ def grid() -> list[Result]:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def drawn_figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     figures: list[Any] = []
     monkeypatch.setattr("web.loads.panels.load_charts.still_chart", lambda figure, *_: figures.append(figure))
     monkeypatch.setattr("web.charts.is_phone", lambda: False)
     return figures
 
 
-def test_heat_map_names_its_slice(drawn: list[Any]) -> None:
+def test_heat_map_names_its_slice(drawn_figures: list[Any]) -> None:
     at = AppTest.from_string(PAGE, default_timeout=60).run()
     assert not at.exception and [box.label for box in at.selectbox] == ["The maps are for concurrency"]
-    assert [list(row) for row in drawn[-1].data[0].z] == [[1100.0, 1200.0], [1150.0, 1250.0]]
+    assert [list(row) for row in drawn_figures[-1].data[0].z] == [[1100.0, 1200.0], [1150.0, 1250.0]]
     at.selectbox[0].set_value(4).run()
-    assert [list(row) for row in drawn[-1].data[0].z] == [[4100.0, 4200.0], [4150.0, 4250.0]]
+    assert [list(row) for row in drawn_figures[-1].data[0].z] == [[4100.0, 4200.0], [4150.0, 4250.0]]
 
 
-def test_point_without_a_place_on_the_map_is_left_out(drawn: list[Any]) -> None:
+def test_point_without_a_place_on_the_map_is_left_out(drawn_figures: list[Any]) -> None:
     """A foreign tool's row that names no depth."""
     at = AppTest.from_string(INCOMPLETE, default_timeout=60).run()
     assert not at.exception
-    assert [list(row) for row in drawn[-1].data[0].z] == [[1100.0, 1200.0], [1150.0, 1250.0]]
+    assert [list(row) for row in drawn_figures[-1].data[0].z] == [[1100.0, 1200.0], [1150.0, 1250.0]]

@@ -41,7 +41,7 @@ def store(tmp_path: Path, provide_services: ProvideServices) -> Iterator[Store]:
     opened.close()
 
 
-def judged(looped: float) -> dict[str, object]:
+def request_extra(looped: float) -> dict[str, object]:
     verdict = "collapsed" if looped else "none"
     return {
         "first_chunk_tokens": 1,
@@ -50,14 +50,15 @@ def judged(looped: float) -> dict[str, object]:
     }
 
 
-def asked() -> list[RequestRecord]:
+def sample_requests() -> list[RequestRecord]:
     """Two kinds one after the other, then four at once, of which three take a second and the last takes two."""
     alone = [
-        request(n, float(n), prompt_class=name, decode_ms=ms, total_ms=ms + 100.0, extra=judged(looped))
+        request(n, float(n), prompt_class=name, decode_ms=ms, total_ms=ms + 100.0, extra=request_extra(looped))
         for n, (name, ms, looped) in enumerate((("Code", 450.0, 0.0), ("Prose", 900.0, 0.8)))
     ]
     together = [
-        request(n, 10.0, 4, phase_index=2, total_ms=2000.0 if n == 3 else 1000.0, extra=judged(0.0)) for n in range(4)
+        request(n, 10.0, 4, phase_index=2, total_ms=2000.0 if n == 3 else 1000.0, extra=request_extra(0.0))
+        for n in range(4)
     ]
     return [*alone, *together]
 
@@ -80,20 +81,20 @@ def table_of(store: Store, requests: list[RequestRecord]) -> dict[str, dict[str,
 
 
 def test_each_kind_of_prompt_has_a_row(store: Store) -> None:
-    table = table_of(store, asked())
+    table = table_of(store, sample_requests())
     assert table.keys() == {"Code", "Prose", "4 at once"}
     assert (table["Code"]["Decode speed, tok/s"], table["Prose"]["Decode speed, tok/s"]) == ("20.0", "10.0")
 
 
 def test_both_rates_of_requests_together_are_told(store: Store) -> None:
     """40 tokens in two seconds, all of them in the second with four; three rates of 10 tok/s and one of 5."""
-    row = table_of(store, asked())["4 at once"]
+    row = table_of(store, sample_requests())["4 at once"]
     assert (row["Output speed, tok/s"], row["Output over whole phases, tok/s"]) == ("40.0", "20.0")
     assert row["Sum of request rates, tok/s"] == "35.0"
 
 
 def test_answers_that_repeat_themselves_are_told(store: Store) -> None:
-    table = table_of(store, asked())
+    table = table_of(store, sample_requests())
     told = {point: (row["Looping"], row["Repeated text"]) for point, row in table.items()}
     assert told == {"Code": ("0", "0%"), "Prose": ("1", "80%"), "4 at once": ("0", "0%")}
 

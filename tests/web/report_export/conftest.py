@@ -55,7 +55,7 @@ def evil_runs(store: Store, runs: list[Run]) -> list[Run]:
 def report(store: Store, tmp_path: Path) -> Report:
     """The report on some runs, as a page or the command line asks for it."""
 
-    def made(runs: list[Run], options: ComparisonOptions | None = None) -> ReportData:
+    def make_report_data(runs: list[Run], options: ComparisonOptions | None = None) -> ReportData:
         return report_data(store, [run.id for run in runs], MADE, tmp_path / "prices.toml", options)
 
-    return made
+    return make_report_data

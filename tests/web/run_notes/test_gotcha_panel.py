@@ -68,7 +68,7 @@ def page(script: str) -> AppTest:
     return at
 
 
-def shown(at: AppTest) -> str:
+def html_text(at: AppTest) -> str:
     return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
@@ -84,17 +84,17 @@ def fill(at: AppTest, link: str = "") -> AppTest:
 def test_gotcha_is_offered_for_the_same_cause(store: Store) -> None:
     store.gotchas.save(Gotcha(id="g", cause=CAUSE, link="https://example.org/1", **FRESH), "operator")
     for run_id in ("r1", "r2"):
-        words = shown(page(CAUSED.format(run_id)))
+        words = html_text(page(CAUSED.format(run_id)))
         assert "It does not fit" in words and "<strong>--max-model-len</strong>" in words
         assert 'href="https://example.org/1"' in words
-    assert "It does not fit" not in shown(page(CAUSED.format("r3")))
+    assert "It does not fit" not in html_text(page(CAUSED.format("r3")))
 
 
 def test_a_guest_reads_it_and_cannot_change_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.gotchas.save(Gotcha(id="g", cause=CAUSE, **FRESH), "operator")
     be(monkeypatch, "guest")
     at = page(CAUSED.format("r1"))
-    assert "It does not fit" in shown(at) and not at.button
+    assert "It does not fit" in html_text(at) and not at.button
 
 
 def test_gotcha_stands_on_its_own_run(store: Store) -> None:
@@ -102,9 +102,9 @@ def test_gotcha_stands_on_its_own_run(store: Store) -> None:
     ended_well = store.run("r2")
     assert ended_well
     store.save_run(ended_well.model_copy(update={"state": RunState.FINISHED, "cause": None}))
-    shown_on = [run_id for run_id in ("r1", "r2", "r3") if "It does not fit" in shown(page(CAUSED.format(run_id)))]
+    shown_on = [run_id for run_id in ("r1", "r2", "r3") if "It does not fit" in html_text(page(CAUSED.format(run_id)))]
     store.gotchas.save(Gotcha(id="g", flag="--not-of-this-command", run_id="r2", **FRESH), "operator")
-    assert shown_on == ["r3"] and "It does not fit" in shown(page(CAUSED.format("r2"))), "failed or not"
+    assert shown_on == ["r3"] and "It does not fit" in html_text(page(CAUSED.format("r2"))), "failed or not"
 
 
 def test_the_form_keeps_changes_and_withdraws(store: Store) -> None:
@@ -149,6 +149,6 @@ def test_launch_offers_it_for_a_flag(
     edited = LaunchDraft(config=Config(engine="vllm", argv=argv))
     monkeypatch.setattr("web.launch.draft.current", lambda: edited)
     at = page("from web.launch.command_gotchas import command_gotchas\ncommand_gotchas()")
-    text = (shown(at) + " ".join(info.value for info in at.info)).replace("\\", "")
+    text = (html_text(at) + " ".join(info.value for info in at.info)).replace("\\", "")
     assert words in text and bool(text) is bool(words)
     assert not at.info or "line " in text, "with its source and line"

@@ -43,7 +43,7 @@ def test_published_issue_has_a_use() -> None:
     assert 5 < len(published) < len(load_failures())
 
 
-def shown(at: AppTest) -> str:
+def html_text(at: AppTest) -> str:
     return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
@@ -56,7 +56,7 @@ def test_page_lists_and_keeps_its_filters(
         store.gotchas.save(gotcha, "operator")
     script = script_at(PAGE)
     assert [one.value.partition(":")[0] for one in script.subheader] == ["Saved here", "Published by others"]
-    assert "run?run=r1" in shown(script) and "Published in" in shown(script)
+    assert "run?run=r1" in html_text(script) and "Published in" in html_text(script)
     filtered = script_at(PAGE, find="hangs", origin="saved")
-    assert "It hangs" in shown(filtered) and "Looping" not in shown(filtered)
+    assert "It hangs" in html_text(filtered) and "Looping" not in html_text(filtered)
     assert [one.value for one in filtered.subheader] == ["Saved here: 1"]

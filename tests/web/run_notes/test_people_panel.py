@@ -69,7 +69,7 @@ def be(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
         monkeypatch.setattr(f"{room}.current_role", lambda: role)
 
 
-def shown(at: AppTest) -> str:
+def html_text(at: AppTest) -> str:
     return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
@@ -80,7 +80,7 @@ def test_a_guest_reads_and_has_no_button(store: Store, monkeypatch: pytest.Monke
     at = AppTest.from_string(PANEL, default_timeout=60).run()
     assert not at.exception and not at.button
     for words in ("<strong>fast</strong>", "&lt;script&gt;", "#fp8", "Coding <b>4</b>/5", "Good at code"):
-        assert words in shown(at)
+        assert words in html_text(at)
 
 
 def test_guest_sending_the_form_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

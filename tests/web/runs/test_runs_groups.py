@@ -48,19 +48,21 @@ selection_bar(store, {run.id for run in found})
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[Run]]]:
+def grouped_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[Run]]]:
     store = Store.open(Settings(data_dir=tmp_path_factory.mktemp("groups") / "data"))
     yield store, many_runs(store)
     store.close()
 
 
 @pytest.fixture
-def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Store:
-    provide_services(SimpleNamespace(store=kept[0], fleet=None, reports=ReportCache()))
+def store(
+    grouped_store: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+) -> Store:
+    provide_services(SimpleNamespace(store=grouped_store[0], fleet=None, reports=ReportCache()))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
-    return kept[0]
+    return grouped_store[0]
 
 
 def page(**params: str | list[str]) -> AppTest:
@@ -75,7 +77,7 @@ def numbers(at: AppTest) -> list[str]:
     return [body for element in at.get("html") if "pw-group" in (body := str(element.proto.body))]
 
 
-def shown(at: AppTest) -> list[list[str]]:
+def table_names(at: AppTest) -> list[list[str]]:
     return [list(dataframe.value["name"]) for dataframe in at.dataframe]
 
 
@@ -83,7 +85,7 @@ def test_arm_rows_have_interval_fastest_first(store: Store) -> None:
     at = page(group="arm")
     assert heads(at)[:3] == ["fp8 k=4", "fp8 k=2", "bf16 k=4"] and heads(at)[-1] == "did not start"
     assert "3 runs, 3 starts" in numbers(at)[0] and "pw-interval" in numbers(at)[0]
-    assert at.dataframe == [] or not shown(at), "nothing is folded out"
+    assert at.dataframe == [] or not table_names(at), "nothing is folded out"
 
 
 def test_single_start_has_no_interval(store: Store) -> None:
@@ -103,9 +105,9 @@ def test_field_groups_include_unstated_runs(store: Store) -> None:
 
 def test_group_unfolds_by_address_and_click(store: Store) -> None:
     at = page(group="quantization", open="<i>q</i>")
-    assert [[name.partition("#")[2] for name in names] for names in shown(at)] == [[HOSTILE]]
+    assert [[name.partition("#")[2] for name in names] for names in table_names(at)] == [[HOSTILE]]
     next(button for button in at.button if button.label == "not stated").click().run()
-    assert at.query_params["open"] == ["<i>q</i>", "not stated"] and len(shown(at)) == 2
+    assert at.query_params["open"] == ["<i>q</i>", "not stated"] and len(table_names(at)) == 2
     next(button for button in at.button if button.key == "fold-2").click().run()
     assert at.query_params["open"] in ("not stated", ["not stated"])
 
@@ -113,7 +115,7 @@ def test_group_unfolds_by_address_and_click(store: Store) -> None:
 def test_groups_of_same_runs_unfold_together(store: Store) -> None:
     run_id = store.runs()[0].id
     store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ("one", "two")}))
-    assert len(shown(page(group="tag", open=["one", "two"]))) == 2
+    assert len(table_names(page(group="tag", open=["one", "two"]))) == 2
     store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ()}))
 
 

@@ -30,7 +30,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.runs.page.server_log._LOGS", LogReads(limit=400, wait_s=60.0))
 
 
-def shown(page: AppTest) -> tuple[int, int]:
+def shown_lines(page: AppTest) -> tuple[int, int]:
     """The first and the last number of the shown lines."""
     numbers = [int(text.split("<")[0]) for text in page.get("html")[0].proto.body.split("line ")[1:]]
     return numbers[0], numbers[-1]
@@ -47,17 +47,17 @@ def test_log_opens_at_end_and_reaches_any_place(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text("".join(f"line {number}\n" for number in range(LINES)))
     page = page_of(log)
-    assert shown(page) == (LINES - 400, LINES - 1)
+    assert shown_lines(page) == (LINES - 400, LINES - 1)
     page.button(key=key_of(tmp_path, "Beginning")).click().run()
-    assert shown(page) == (0, 399)
+    assert shown_lines(page) == (0, 399)
     page.button(key=key_of(tmp_path, "Later")).click().run()
-    assert shown(page) == (400, 799)
+    assert shown_lines(page) == (400, 799)
     page.button(key=key_of(tmp_path, "Earlier")).click().run()
-    assert shown(page)[0] == 0
+    assert shown_lines(page)[0] == 0
     page.slider[0].set_value(50).run()
-    assert 700 < shown(page)[0] < 900
+    assert 700 < shown_lines(page)[0] < 900
     page.button(key=key_of(tmp_path, "End")).click().run()
-    assert shown(page) == (LINES - 400, LINES - 1)
+    assert shown_lines(page) == (LINES - 400, LINES - 1)
 
 
 def test_the_address_keeps_the_place(tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_the_address_keeps_the_place(tmp_path: Path) -> None:
     page.button(key=key_of(tmp_path, "Beginning")).click().run()
     page.button(key=key_of(tmp_path, "Later")).click().run()
     text = "".join(page.query_params["log"])
-    assert shown(page_of(log, text)) == shown(page) == (400, 799)
+    assert shown_lines(page_of(log, text)) == shown_lines(page) == (400, 799)
     page.button(key=key_of(tmp_path, "End")).click().run()
     assert "log" not in page.query_params
     for nonsense in ("", "-1", "1e3", "x", "\u0663", "9" * 5_000):
-        assert shown(page_of(log, nonsense)) == (LINES - 400, LINES - 1), nonsense
-    assert shown(page_of(log, "9" * 15))[1] == LINES - 1
+        assert shown_lines(page_of(log, nonsense)) == (LINES - 400, LINES - 1), nonsense
+    assert shown_lines(page_of(log, "9" * 15))[1] == LINES - 1
 
 
 def test_a_replaced_slider_moves_nothing(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_replaced_slider_moves_nothing(tmp_path: Path) -> None:
     page = page_of(log)
     page.query_params["log"] = "0"  # the page has moved, and a slow browser still sends the slider of the end
     page.slider[0].set_value(50).run()
-    assert shown(page) == (0, 399)
+    assert shown_lines(page) == (0, 399)
 
 
 def test_a_press_outlives_a_rerun_with_the_url_from_before_it(tmp_path: Path) -> None:
@@ -93,11 +93,11 @@ def test_a_press_outlives_a_rerun_with_the_url_from_before_it(tmp_path: Path) ->
     page.button(key=key_of(tmp_path, "Later")).click().run()
     later = page.query_params["log"]
     page.query_params["log"] = "0"
-    assert shown(page.run()) == (400, 799)
+    assert shown_lines(page.run()) == (400, 799)
     assert page.query_params["log"] == later
     page.run()  # the browser has the new URL
     page.query_params["log"] = "0"
-    assert shown(page.run()) == (0, 399)
+    assert shown_lines(page.run()) == (0, 399)
 
 
 def test_a_press_is_forgotten_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,10 +106,10 @@ def test_a_press_is_forgotten_after_a_while(tmp_path: Path, monkeypatch: pytest.
     page = page_of(log)
     page.button(key=key_of(tmp_path, "Beginning")).click().run()
     del page.query_params["log"]
-    assert shown(page.run()) == (0, 399)
+    assert shown_lines(page.run()) == (0, 399)
     monkeypatch.setattr("web.url_presses.PRESS_LASTS_S", 0.0)
     del page.query_params["log"]  # a link leads back to the run, to the end of its log
-    assert shown(page.run()) == (LINES - 400, LINES - 1)
+    assert shown_lines(page.run()) == (LINES - 400, LINES - 1)
 
 
 def key_of(folder: Path, label: str) -> str:
@@ -120,7 +120,7 @@ def test_a_short_log_needs_no_ways(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text("line 0\n")
     page = page_of(log)
-    assert shown(page) == (0, 0) and not page.button and not page.slider
+    assert shown_lines(page) == (0, 0) and not page.button and not page.slider
 
 
 def test_a_log_that_is_gone_is_told(tmp_path: Path) -> None:

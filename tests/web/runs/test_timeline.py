@@ -17,7 +17,7 @@ RUN = Run(id="r1", name="fp8", color=0, machine_id="m", created_at=NOW, started_
 
 
 @pytest.fixture
-def told(store: Store) -> Store:
+def noisy_store(store: Store) -> Store:
     """A run whose log warns twice a second, a failure among it; its own story is five events."""
     milestones = [
         (0, "state", "starting"),
@@ -33,8 +33,8 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_run_phases_stay_with_the_newest_events(told: Store) -> None:
-    rows, left_out = run_data.events(told, "r1", most=10)
+def test_run_phases_stay_with_the_newest_events(noisy_store: Store) -> None:
+    rows, left_out = run_data.events(noisy_store, "r1", most=10)
     assert [row.text for row in rows if row.kind != "warning"] == [
         "starting", "loading", "ready", "out of memory", "five-prompts ended", "failed",
     ]  # fmt: skip
@@ -42,12 +42,14 @@ def test_run_phases_stay_with_the_newest_events(told: Store) -> None:
     assert rows == sorted(rows, key=lambda row: row.ts) and left_out == 76
 
 
-def test_of_the_course_itself_the_newest_stays(told: Store) -> None:
-    assert [row.text for row in run_data.events(told, "r1", most=2).rows] == ["five-prompts ended", "failed"]
+def test_of_the_course_itself_the_newest_stays(noisy_store: Store) -> None:
+    assert [row.text for row in run_data.events(noisy_store, "r1", most=2).rows] == ["five-prompts ended", "failed"]
 
 
-def test_the_page_says_how_many_it_leaves_out(told: Store) -> None:
-    assert "76 older or less important events are not shown." in timeline_table(RUN, run_data.events(told, "r1", 10))
-    assert "not shown" not in timeline_table(RUN, run_data.events(told, "r1"))
-    assert "a start-up fact" not in timeline_table(RUN, run_data.events(told, "r1"))
-    assert run_data.events(told, "nobody") == run_data.Events([], 0)
+def test_the_page_says_how_many_it_leaves_out(noisy_store: Store) -> None:
+    assert "76 older or less important events are not shown." in timeline_table(
+        RUN, run_data.events(noisy_store, "r1", 10)
+    )
+    assert "not shown" not in timeline_table(RUN, run_data.events(noisy_store, "r1"))
+    assert "a start-up fact" not in timeline_table(RUN, run_data.events(noisy_store, "r1"))
+    assert run_data.events(noisy_store, "nobody") == run_data.Events([], 0)

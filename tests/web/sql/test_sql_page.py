@@ -68,14 +68,14 @@ def press(at: AppTest, label: str) -> None:
     assert not at.exception, at.exception
 
 
-def said(at: AppTest) -> str:
+def page_text(at: AppTest) -> str:
     return " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.error, *at.info))
 
 
 def test_the_address_is_asked_and_its_chart_drawn(folder: tuple[Store, Settings]) -> None:
     at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="")
-    assert "20 rows in" in said(at) and len(still_charts(at)) == 1
-    assert "Not drawn: 6 points with a null value" in said(at)
+    assert "20 rows in" in page_text(at) and len(still_charts(at)) == 1
+    assert "Not drawn: 6 points with a null value" in page_text(at)
     assert at.selectbox(key="sql-x").value == "k"
 
 
@@ -83,26 +83,26 @@ def test_editor_finds_view_columns_once(folder: tuple[Store, Settings], monkeypa
     monkeypatch.setattr("web.sql.completion._macros", {})
     store, described = folder[0], []
 
-    def counted(sql: str, params: Params | None = None) -> pa.Table:
+    def counting_query(sql: str, params: Params | None = None) -> pa.Table:
         described.extend(["DESCRIBE"] * sql.startswith("DESCRIBE"))
         return store.query(sql, params)
 
-    known_completions = completions(counted)
+    known_completions = completions(counting_query)
     assert (
         "decode_tps" in known_completions["run_windows"]
         and "name" in known_completions["runs"]
         and "name" in known_completions["runs_found"]
     )
     times = len(described)
-    assert completions(counted) == known_completions and len(described) == times > 10
+    assert completions(counting_query) == known_completions and len(described) == times > 10
     monkeypatch.setattr("web.sql.completion.views_version", lambda query: "of another Pitwall")
-    completions(counted)
+    completions(counting_query)
     assert len(described) == 2 * times, "other views may have other columns"
 
 
 def test_without_an_address_nothing_is_asked() -> None:
     at = page()
-    assert "rows in" not in said(at) and dict(at.query_params) == {}
+    assert "rows in" not in page_text(at) and dict(at.query_params) == {}
 
 
 def test_a_statement_outlives_the_rerun_that_it_ran_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_statement_outlives_the_rerun_that_it_ran_in(monkeypatch: pytest.Monke
     monkeypatch.setattr(services(), "sandbox", SimpleNamespace(ask=ended_by_a_press))
     at = page(sql="SELECT 1 AS one")
     monkeypatch.setattr(services(), "sandbox", sandbox)
-    assert "1 row in" in said(at.run())
+    assert "1 row in" in page_text(at.run())
 
 
 def ended_by_a_press(_sql: str) -> SqlAnswer:
@@ -122,17 +122,17 @@ def test_query_goes_to_address_and_keeps_chart() -> None:
     at = page(draw="bar")
     press(at, "Run")
     assert "SELECT name, state" in at.query_params["sql"] and at.query_params["draw"] in ("bar", ["bar"])
-    assert "20 rows in" in said(at)
+    assert "20 rows in" in page_text(at)
 
 
 def test_back_asks_the_earlier_question_again() -> None:
     at = page(sql="SELECT 1 AS one")
     at.query_params["sql"] = SQL
     at.run()
-    assert "20 rows in" in said(at)
+    assert "20 rows in" in page_text(at)
     at.query_params["sql"] = "SELECT 1 AS one"
     at.run()
-    assert "1 row in" in said(at)
+    assert "1 row in" in page_text(at)
 
 
 def saved_query(settings: Settings, words: str) -> None:
@@ -145,7 +145,7 @@ def test_open_panels_stay_on_another_query() -> None:
     assert at.selectbox(key="sql-view").value == "requests"
     press(at, "Run")
     at.button(key="asked-0").click().run()
-    assert "20 rows in" in said(at)
+    assert "20 rows in" in page_text(at)
     assert (at.query_params["fold"], at.query_params["view"]) == ("macros", "requests")
     assert [expander.label for expander in at.expander if expander.proto.expanded] == ["Table macros"]
 
@@ -176,10 +176,10 @@ def test_saved_query_returns_as_drawn(folder: tuple[Store, Settings]) -> None:
 def test_foreign_words_in_a_file_are_skipped(folder: tuple[Store, Settings]) -> None:
     saved_query(folder[1], "sql=DROP+VIEW+runs&query=x&share=y&draw=pie&machines=all&x=%3Cb%3E")
     at = page(query="kept")
-    assert "20 rows in" in said(at) and not still_charts(at) and set(at.query_params) == {"query"}
+    assert "20 rows in" in page_text(at) and not still_charts(at) and set(at.query_params) == {"query"}
     opened = page(sql="SELECT 1 AS one")
     press(opened, "kept")
-    assert set(opened.query_params) == {"query", "draw", "x", "machines"} and "20 rows in" in said(opened)
+    assert set(opened.query_params) == {"query", "draw", "x", "machines"} and "20 rows in" in page_text(opened)
     saved_query(folder[1], "draw=point&x=nonsense&y=name&y=k&color=" + "z" * 500)
     at = page(query="kept")
     assert len(still_charts(at)) == 1 and at.selectbox(key="sql-x").value == "k"
@@ -205,7 +205,7 @@ def test_what_was_asked_before_is_one_press_away() -> None:
     at.query_params["sql"] = SQL
     at.run()
     press(at, "SELECT 1 AS one")
-    assert at.query_params["sql"] in ("SELECT 1 AS one", ["SELECT 1 AS one"]) and "1 row in" in said(at)
+    assert at.query_params["sql"] in ("SELECT 1 AS one", ["SELECT 1 AS one"]) and "1 row in" in page_text(at)
 
 
 def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +217,12 @@ def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: py
         at = page() if label else page(sql="SELECT 1 AS one")
         wait_until(kept_tmp_path.exists, 60)
     press(at, "SELECT 1 AS one")
-    assert "1 row in" in said(at)
+    assert "1 row in" in page_text(at)
 
 
 def test_refusal_is_a_sentence_and_is_remembered() -> None:
     at = page(sql="DROP VIEW runs")
-    assert "Only a SELECT can be run here" in said(at)
+    assert "Only a SELECT can be run here" in page_text(at)
     assert [entry.outcome for entry in services().sql_history.entries("")] == [
         "Only a SELECT can be run here: the store is read, never changed."
     ]
@@ -238,7 +238,7 @@ def test_a_guest_may_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("across", ["'x'::BLOB", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'101'::BIT"])
 def test_what_no_axis_has_leaves_the_page_whole(across: str) -> None:
     at = page(sql=f"SELECT {across} AS a, 1 AS n", draw="line", x="a")
-    assert len(still_charts(at)) == 1 and ("Not drawn: 1 point" in said(at)) == ("infinity" in across)
+    assert len(still_charts(at)) == 1 and ("Not drawn: 1 point" in page_text(at)) == ("infinity" in across)
 
 
 class FakeLake:
@@ -259,7 +259,7 @@ def with_a_lake(operator: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_operator_queries_all_kept_in_address() -> None:
     at = page(sql="SELECT 1 AS one", machines="all")
     assert at.dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
-    assert "all machines\\: 1 row in 7 ms" in said(at)
+    assert "all machines\\: 1 row in 7 ms" in page_text(at)
     at = page(sql="SELECT 1 AS one")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
     next(
@@ -301,7 +301,9 @@ def test_a_long_answer_is_not_sent_with_the_page() -> None:
     assert f'<a href="{escape(address)}" target="_self">CSV</a>' in links and not at.get("download_button")
     assert len(page(sql="SELECT 1 AS one").get("download_button")) == 2
     at = page(sql=f"{long} -- {'x' * 20_000}")
-    assert "too long for a URL" in said(at) and not any("Download" in element.proto.body for element in at.get("html"))
+    assert "too long for a URL" in page_text(at) and not any(
+        "Download" in element.proto.body for element in at.get("html")
+    )
 
 
 def test_readme_questions_stand_there_and_run() -> None:
@@ -310,7 +312,7 @@ def test_readme_questions_stand_there_and_run() -> None:
     at = page()
     press(at, QUESTIONS[0].title)
     assert at.query_params["sql"] in (QUESTIONS[0].sql, [QUESTIONS[0].sql])
-    assert "20 rows in" in said(at)
+    assert "20 rows in" in page_text(at)
 
 
 def test_name_beside_run_id_links_to_the_run() -> None:

@@ -74,7 +74,7 @@ def typed(at: AppTest, name: str, url: str, token: str) -> AppTest:
     return at
 
 
-def shown(at: AppTest) -> str:
+def html_text(at: AppTest) -> str:
     return " ".join(str(element.proto.body) for element in at.get("html"))
 
 
@@ -103,8 +103,8 @@ def test_operator_confirms_and_removes_with_audit(store: Store) -> None:
         ("box-2", "https://box-2.example", "a-token-of-theirs")
     ]
     assert at.text_input(key="peer-token").value == "", "the token stays in no field"
-    assert "https://box-2.example" in shown(at) and "not contacted yet" in shown(at)
-    assert "a-token-of-theirs" not in shown(at)
+    assert "https://box-2.example" in html_text(at) and "not contacted yet" in html_text(at)
+    assert "a-token-of-theirs" not in html_text(at)
     at.button(key="remove-peer-box-2").click().run()
     assert book(store).all() == []
     assert audited(store) == [
@@ -133,7 +133,7 @@ def test_team_sees_read_only_guests_see_nothing(store: Store, monkeypatch: pytes
     for role in ("viewer", "editor"):
         be(monkeypatch, role)
         at = panel()
-        assert "https://box-2" in shown(at)
+        assert "https://box-2" in html_text(at)
         assert not at.button and not at.text_input and "Proposed" not in str(at.markdown)
         with pytest.raises(PermissionError):
             remove_peer("box-2")
@@ -159,7 +159,7 @@ def test_how_it_stands_is_told_with_the_reason(
 
     services().peer_relay._states["box-2"] = peer_state(NOW, took_s, trouble)
     words = f"{standing}: {trouble}" if trouble else standing
-    assert f">{words}<" in shown(panel())
+    assert f">{words}<" in html_text(panel())
 
 
 def test_lake_proposal_fills_in_without_contact(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ def mine(serve: Serve, boxes: tuple[Box, Box]) -> Iterator[Box]:
 
 
 @pytest.fixture
-def theirs(serve: Serve, boxes: tuple[Box, Box]) -> Iterator[Box]:
+def serving_peer(serve: Serve, boxes: tuple[Box, Box]) -> Iterator[Box]:
     with serve(boxes[1].app()) as boxes[1].address:
         yield boxes[1]
 
@@ -166,28 +166,29 @@ def token_of(box: Box, *scopes: Scope) -> str:
     return book.make(scopes or [Scope.LIVE], None, timedelta(days=1), "", "a test")[1]
 
 
-def test_remote_run_is_watched_beside_own_run(mine: Box, theirs: Box) -> None:
-    confirm(mine, theirs.address, token_of(theirs))
+def test_remote_run_is_watched_beside_own_run(mine: Box, serving_peer: Box) -> None:
+    confirm(mine, serving_peer.address, token_of(serving_peer))
     wait_for(lambda: mine.elsewhere.knows("r-theirs"), "the other's run is not known")
     with mine.watch("r-mine", "r-theirs") as watch, mine.watch("r-theirs") as two:
         assert frame_of(watch, "snapshot", "r-mine")["meta"]["name"] == "r-mine"
         for line in (watch, two):
             assert frame_of(line, "snapshot", "r-theirs")["meta"]["name"] == "r-theirs"
-        theirs.add_watts("r-theirs", 1)
+        serving_peer.add_watts("r-theirs", 1)
         for line in (watch, two):
             delta = frame_of(line, "delta", "r-theirs")
             assert delta["series"]["gpu_power_w"]["v"] == [101.0]
-        subscribed = [channel for channel in theirs.hub._channels.values() if channel.viewers]
+        subscribed = [channel for channel in serving_peer.hub._channels.values() if channel.viewers]
         assert [len(channel.viewers) for channel in subscribed] == [1], "once for all who watch here"
         mine.add_watts("r-mine", 1)
         assert frame_of(watch, "delta", "r-mine")["series"]["gpu_power_w"]["v"] == [101.0]
     wait_for(
-        lambda: not any(channel.viewers for channel in theirs.hub._channels.values()), "nobody watches it any more"
+        lambda: not any(channel.viewers for channel in serving_peer.hub._channels.values()),
+        "nobody watches it any more",
     )
 
 
-def test_programs_and_guests_see_own_runs_alone(mine: Box, theirs: Box) -> None:
-    confirm(mine, theirs.address, token_of(theirs))
+def test_programs_and_guests_see_own_runs_alone(mine: Box, serving_peer: Box) -> None:
+    confirm(mine, serving_peer.address, token_of(serving_peer))
     wait_for(lambda: mine.elsewhere.knows("r-theirs"), "the other's run is not known")
     headers = {"authorization": f"Bearer {token_of(mine)}"}
     with connect(f"ws://{mine.address}/api/live?run=r-theirs", additional_headers=headers) as line:
@@ -195,26 +196,28 @@ def test_programs_and_guests_see_own_runs_alone(mine: Box, theirs: Box) -> None:
         assert frame_of(line, "gone", "r-theirs")
 
 
-def test_refusing_peer_costs_its_lane_and_returns(mine: Box, theirs: Box) -> None:
-    confirm(mine, theirs.address, token_of(theirs))
+def test_refusing_peer_costs_its_lane_and_returns(mine: Box, serving_peer: Box) -> None:
+    confirm(mine, serving_peer.address, token_of(serving_peer))
     wait_for(lambda: mine.elsewhere.knows("r-theirs"), "the other's run is not known")
     with mine.watch("r-mine", "r-theirs") as line:
         frame_of(line, "snapshot", "r-theirs")
-        book = TokenBook(theirs.settings.tokens_path)
+        book = TokenBook(serving_peer.settings.tokens_path)
         book.revoke(book.all()[0].id, "a test")
         assert frame_of(line, "away", "r-theirs")["reason"].startswith("box-2: ")
         wait_for(lambda: "401" in mine.elsewhere.troubles().get("box-2", ""), "its refusal is not told")
         mine.add_watts("r-mine", 1)
         assert frame_of(line, "delta", "r-mine"), "the own lane goes on"
-    confirm(mine, theirs.address, token_of(theirs))
+    confirm(mine, serving_peer.address, token_of(serving_peer))
     wait_for(lambda: not mine.elsewhere.troubles() and mine.elsewhere.knows("r-theirs"), "the new token is not used")
     with mine.watch("r-theirs") as again:
         frame_of(again, "snapshot", "r-theirs")
 
 
-def test_a_peer_that_says_nothing_holds_nobody_up(mine: Box, theirs: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_says_nothing_holds_nobody_up(
+    mine: Box, serving_peer: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A FAKE slow peer: it names its runs and then takes connections without a word."""
-    confirm(mine, theirs.address, token_of(theirs))
+    confirm(mine, serving_peer.address, token_of(serving_peer))
     wait_for(lambda: mine.elsewhere.knows("r-theirs"), "the other's run is not known")
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
@@ -276,16 +279,16 @@ def test_frames_of_other_runs_are_dropped(serve: Serve, mine: Box, frames: list[
             assert (end["type"], end["run"]) == ("away", "r-other")
 
 
-def test_redirect_is_not_followed_with_token(serve: Serve, mine: Box, theirs: Box) -> None:
+def test_redirect_is_not_followed_with_token(serve: Serve, mine: Box, serving_peer: Box) -> None:
     texts: list[str] = []
 
     async def elsewhere(request: Any) -> RedirectResponse:
         texts.append(request.headers["authorization"])
-        return RedirectResponse(f"http://{theirs.address}/api/live")
+        return RedirectResponse(f"http://{serving_peer.address}/api/live")
 
-    token = token_of(theirs)
+    token = token_of(serving_peer)
     with serve(Starlette(routes=[Route("/api/live", elsewhere)])) as address:
         confirm(mine, address, token)
         wait_for(lambda: "307" in mine.elsewhere.troubles().get("box-2", ""), "the redirect is not told")
     assert set(texts) == {f"Bearer {token}"}
-    assert TokenBook(theirs.settings.tokens_path).all()[0].last_used_at is None
+    assert TokenBook(serving_peer.settings.tokens_path).all()[0].last_used_at is None

@@ -37,11 +37,11 @@ def measured(
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "server.log").write_bytes(b"x" * 1000 * number)
 
-    def counted(store: Store, settings: Settings) -> dict[str, int]:
+    def counting_disk_use(store: Store, settings: Settings) -> dict[str, int]:
         looks.append(settings)
         return disk_use(store, settings)
 
-    monkeypatch.setattr("web.runs.table.disk_list.disk_use", counted)
+    monkeypatch.setattr("web.runs.table.disk_list.disk_use", counting_disk_use)
     monkeypatch.setattr("web.runs.table.disk_list.STEPS", (5, 15, 50))
     provide_services(SimpleNamespace(store=store, settings=settings))
     yield looks
@@ -57,14 +57,14 @@ def listed(at: AppTest) -> list[str]:
     return [part.partition("</a>")[0].partition(">")[2] for part in html.split("<a ")[1:]]
 
 
-def said(at: AppTest) -> str:
+def captions(at: AppTest) -> str:
     return " ".join(caption.value for caption in at.caption)
 
 
 def test_runs_listed_by_size_without_measurement(measured: list[Settings]) -> None:
     at = opened()
     newest = listed(at)
-    assert len(newest) == 5 and "20 runs take 205" in said(at), said(at)
+    assert len(newest) == 5 and "20 runs take 205" in captions(at), captions(at)
     at.button(key="runs-more-disk_rows").click().run()
     assert listed(at)[:5] == newest and len(listed(at)) == 15
     at.button(key="runs-more-disk_rows").click().run()
@@ -78,7 +78,7 @@ def test_smallest_run_is_found_by_name(measured: list[Settings]) -> None:
     assert smallest not in listed(at)
     at.text_input[0].set_value(smallest.upper()).run()
     assert smallest in listed(at) and at.query_params["disk_find"] in (smallest.upper(), [smallest.upper()])
-    assert "match and take" in said(at) and len(measured) == 2, "once for each of the two pages"
+    assert "match and take" in captions(at) and len(measured) == 2, "once for each of the two pages"
     assert listed(opened(disk_find="no such run")) == []
 
 

@@ -49,11 +49,11 @@ def makings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Get an entry whenever rows are made."""
     made = list[str]()
 
-    def counted(*args: object) -> object:
+    def counting_rows(*args: object) -> object:
         made.append("rows")
         return _rows(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("web.runs.table.run_table._rows", counted)
+    monkeypatch.setattr("web.runs.table.run_table._rows", counting_rows)
     return made
 
 

@@ -47,7 +47,7 @@ show_more((5, 10), matching)
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def stored_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store = Store.open(Settings(data_dir=tmp_path_factory.mktemp("shown") / "data"))
     many_runs(store)
     yield store
@@ -55,19 +55,19 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture
-def store(kept: Store, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Store:
-    provide_services(SimpleNamespace(store=kept, fleet=None, reports=ReportCache()))
+def store(stored_runs: Store, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Store:
+    provide_services(SimpleNamespace(store=stored_runs, fleet=None, reports=ReportCache()))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
-    return kept
+    return stored_runs
 
 
 def page(**params: str | list[str]) -> AppTest:
     return script_at(PAGE, **params)
 
 
-def said(at: AppTest) -> str:
+def count_caption(at: AppTest) -> str:
     return next(
         caption.value for caption in at.caption if "runs that have ended" in caption.value or "groups" in caption.value
     )
@@ -82,22 +82,25 @@ def test_what_matches_is_counted_by_the_store(store: Store) -> None:
 def test_partial_list_says_so_and_expands(store: Store) -> None:
     at = page(find="fp8", order="stream")
     assert len(at.dataframe[0].value) == 5
-    assert said(at) == "the first 5 of 10 that match, of 20 runs that have ended (sorted by Stream, tok/s, descending)"
+    assert (
+        count_caption(at)
+        == "the first 5 of 10 that match, of 20 runs that have ended (sorted by Stream, tok/s, descending)"
+    )
     at.button(key="runs-more-rows").click().run()
     assert at.query_params["rows"] in ("10", ["10"]) and at.query_params["find"] in ("fp8", ["fp8"])
-    assert len(at.dataframe[0].value) == 10 and said(at) == "10 of 20 runs that have ended"
+    assert len(at.dataframe[0].value) == 10 and count_caption(at) == "10 of 20 runs that have ended"
     assert [button for button in at.button if button.key == "runs-more-rows"] == []
 
 
 def test_config_field_in_address_is_rarer_filter(store: Store) -> None:
     at = page(k=["2", "4"], quantization="fp8", rows="10")
-    assert said(at) == "6 of 20 runs that have ended"
+    assert count_caption(at) == "6 of 20 runs that have ended"
     at.session_state["runs-more-filters"] = True  # as a press does
     at.run()
     assert at.multiselect(key="runs-k").value == ["2", "4"]
     assert "runs-model" not in {multiselect.key for multiselect in at.multiselect}, "all runs have the same"
     at.multiselect(key="runs-k").set_value(["8"]).run()
-    assert at.query_params["k"] in ("8", ["8"]) and said(at) == "1 of 20 runs that have ended"
+    assert at.query_params["k"] in ("8", ["8"]) and count_caption(at) == "1 of 20 runs that have ended"
 
 
 def test_each_column_has_values_and_each_order_a_column(store: Store) -> None:
@@ -117,7 +120,7 @@ def test_a_table_gets_no_column_that_is_not_shown(store: Store) -> None:
 def test_reversed_order_keeps_unknown_last(store: Store) -> None:
     lowest = page(order="output", reversed="1", rows="10")
     output = list(lowest.dataframe[0].value["output"])
-    assert output == sorted(output) and said(lowest).endswith("(sorted by Output, tok/s, ascending)")
+    assert output == sorted(output) and count_caption(lowest).endswith("(sorted by Output, tok/s, ascending)")
     lowest.toggle(key="runs-reversed").set_value(False).run()
     highest = list(lowest.dataframe[0].value["output"])
     assert highest == sorted(highest, reverse=True) and "reversed" not in lowest.query_params
@@ -196,8 +199,8 @@ def test_a_pinned_column_stands_beside_the_name(store: Store) -> None:
 
 
 def test_groups_of_a_part_say_of_which(store: Store) -> None:
-    assert " groups of the first 5 of 20 (newest first). " in said(page(group="k"))
-    assert " groups of 10 runs. " in said(page(group="k", find="fp8", rows="10"))
+    assert " groups of the first 5 of 20 (newest first). " in count_caption(page(group="k"))
+    assert " groups of 10 runs. " in count_caption(page(group="k", find="fp8", rows="10"))
 
 
 def test_the_words_for_a_whole_and_for_a_part() -> None:
