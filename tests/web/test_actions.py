@@ -1,4 +1,4 @@
-"""What a press of a button does is done once, though Streamlit's threads may both find the press."""
+"""A press of a button acts once, though two of Streamlit's threads may see it."""
 
 from __future__ import annotations
 

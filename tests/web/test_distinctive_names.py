@@ -1,4 +1,4 @@
-"""What tells names apart is seen in a narrow place."""
+"""The distinctive part of a name is visible in a narrow place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs now, in the header: it counts, links and turns red, and guests do not see it."""
+"""Current runs in the header: it counts, links and turns red, and guests do not see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a list names runs."""
+"""Names of runs in a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page keeps in its address where the browser has not told a widget's value yet."""
+"""State in a page's URL while the browser has not sent a widget's value yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages may speak of."""
+"""Runs that the pages may show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells figures apart: headings, labels, rows that a merged cell covers, levels that stand around a table."""
+"""Words that tell figures apart: headings, labels, rows that a merged cell covers, levels that stand around a table."""
 
 from __future__ import annotations
 

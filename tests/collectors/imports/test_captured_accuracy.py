@@ -1,4 +1,4 @@
-"""What lm-eval and BFCL wrote about servers whose score is known, and about one that was down."""
+"""Files of lm-eval and BFCL about servers whose score is known, and about a server that was down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What llama-benchy wrote, against numbers made anew of the raw values in its own files."""
+"""Files of llama-benchy, against numbers recomputed from the raw values in them."""
 
 from __future__ import annotations
 

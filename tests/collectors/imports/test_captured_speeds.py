@@ -1,4 +1,4 @@
-"""What the tools that measure speed wrote, against numbers made anew of the raw values in their own files."""
+"""Files of tools that measure speed, against numbers recomputed from the raw values in them."""
 
 from __future__ import annotations
 

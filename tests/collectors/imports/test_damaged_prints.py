@@ -1,4 +1,4 @@
-"""What tools print, as people paste it: beside each other, in bars, behind a process, wrapped, in bold."""
+"""Printed output as people paste it: beside each other, in bars, behind a process, wrapped, in bold."""
 
 from __future__ import annotations
 

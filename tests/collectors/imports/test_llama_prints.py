@@ -1,4 +1,4 @@
-"""What llama.cpp and its forks print: tables with messages between, labels of tests, timings of each year, drafts."""
+"""Output of llama.cpp and its forks: tables with messages between, labels of tests, timings of each year, drafts."""
 
 from __future__ import annotations
 

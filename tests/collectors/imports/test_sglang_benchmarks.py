@@ -1,4 +1,4 @@
-"""What the benchmarks of SGLang print and write besides `bench_serving`."""
+"""Output of SGLang's benchmarks other than `bench_serving`."""
 
 from __future__ import annotations
 

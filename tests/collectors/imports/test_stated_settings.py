@@ -1,4 +1,4 @@
-"""What the words around results state of the server: read if they state one, left unknown if they state several."""
+"""Settings of the server in the words around results: read if a single one is stated, else unknown."""
 
 from __future__ import annotations
 

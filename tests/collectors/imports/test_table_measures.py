@@ -1,4 +1,4 @@
-"""What a number of a table measures: errors and spreads of a speed, one GPU's share, marks of footnotes, arms."""
+"""Meanings of a table's numbers: errors and spreads of a speed, one GPU's share, marks of footnotes, arms."""
 
 from __future__ import annotations
 

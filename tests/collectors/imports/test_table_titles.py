@@ -1,4 +1,4 @@
-"""What the words above a table name, and what they only describe; levels and lengths that heads state."""
+"""Names and mere descriptions above a table; levels and lengths that heads state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands near figures and tells what they are: a label above a list, a bracket, a build, a table of models."""
+"""Words near figures that say what they are: a label above a list, a bracket, a build, a table of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Compare says of configurations: what differs, and which are not known."""
+"""Configurations on Compare: what differs, and which are not known."""
 
 from __future__ import annotations
 

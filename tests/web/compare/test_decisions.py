@@ -1,4 +1,4 @@
-"""What a page proposes to adopt, and what it says of a viewpoint by which nothing is ranked."""
+"""The proposal to adopt, and the words on a viewpoint by which nothing is ranked."""
 
 from __future__ import annotations
 

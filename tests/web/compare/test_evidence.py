@@ -1,4 +1,4 @@
-"""What a page says of the sources behind a run's numbers."""
+"""The sources behind a run's numbers, as a page names them."""
 
 from __future__ import annotations
 

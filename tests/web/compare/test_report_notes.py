@@ -1,4 +1,4 @@
-"""What all answers of a comparison rest on, in words."""
+"""The assumptions of all answers of a comparison, in words."""
 
 from __future__ import annotations
 

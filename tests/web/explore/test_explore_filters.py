@@ -1,4 +1,4 @@
-"""Which runs Explore shows: its filters, how they are told, and the address that keeps them."""
+"""Runs that Explore shows: its filters, their words, and the URL that stores them."""
 
 from __future__ import annotations
 

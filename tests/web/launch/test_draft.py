@@ -1,4 +1,4 @@
-"""What the Launch page holds of a command while it is edited."""
+"""The draft of a command while it is edited on the Launch page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which load the Launch page proposes, and what it says of repeats before they start."""
+"""The load that the Launch page proposes, and its words on repeats before they start."""
 
 from __future__ import annotations
 

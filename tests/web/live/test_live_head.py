@@ -1,4 +1,4 @@
-"""Where Live's row leads once nothing more is to be measured: to the comparison, or to the only result."""
+"""Destination of Live's row once nothing more is to be measured: the comparison, or to the only result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is marked on the charts of a run: its loads, phases, outages and troubles, told once and asked for seldom."""
+"""Marks on the charts of a run: its loads, phases, outages and troubles, sent once and queried seldom."""
 
 from __future__ import annotations
 

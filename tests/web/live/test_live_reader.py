@@ -1,4 +1,4 @@
-"""What the Live page is told of a run that has ended is of the whole of it."""
+"""Live's data of an ended run cover the whole run."""
 
 from __future__ import annotations
 
@@ -277,7 +277,8 @@ def test_live_latencies_cover_the_last_minute(tmp_path: Path) -> None:
     store = Store.open(Settings(data_dir=tmp_path))
     try:
         store.write(Batch((latency_sample(600, 0, 0.0), latency_sample(300, 100, 100_000.0),
-                           latency_sample(50, 100, 100_000.0), latency_sample(20, 110, 100_200.0)))).result()  # fmt: skip
+                           latency_sample(50, 100, 100_000.0),
+                           latency_sample(20, 110, 100_200.0)))).result()  # fmt: skip
         store.save_run(run_with("r1", state=RunState.READY))
         now = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
         assert now["server_ttft_ms"]["v"] == pytest.approx(20.0), "not of the hours before"

@@ -1,4 +1,4 @@
-"""What came of a load, on the page of its run: each kind of prompt, both rates of requests together, and loops."""
+"""Results of a load on the page of its run: each kind of prompt, both rates of requests together, and loops."""
 
 from __future__ import annotations
 

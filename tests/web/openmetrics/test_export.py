@@ -1,4 +1,4 @@
-"""What a scraper is told: known numbers in base units, no series for unknown ones, bounded labels."""
+"""The export for a scraper: known numbers in base units, no series for unknown ones, bounded labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people wrote stands in the report of its run: as Markdown where that is read, and harmless everywhere."""
+"""Notes of people stand in the report of their run: as Markdown where that is read, and harmless everywhere."""
 
 from __future__ import annotations
 

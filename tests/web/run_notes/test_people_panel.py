@@ -1,4 +1,4 @@
-"""What people say on the Run page: the operator writes it, a guest only reads it."""
+"""Notes of people on the Run page: the operator writes it, a guest only reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page begins with stands in it from the start, asked by a real HTTP client."""
+"""The beginning of every page is in its first response, requested by a real HTTP client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses have a page: the others are told to have none, and Streamlit's own routes are left to it."""
+"""Addresses that have a page: the others are told to have none, and Streamlit's own routes are left to it."""
 
 from __future__ import annotations
 

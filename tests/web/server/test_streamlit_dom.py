@@ -1,4 +1,4 @@
-"""Which of the things that Pitwall takes for granted of Streamlit's own page are there no more."""
+"""Parts of Streamlit's own page that Pitwall relies on are still there."""
 
 from __future__ import annotations
 

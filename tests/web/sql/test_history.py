@@ -1,4 +1,4 @@
-"""What was asked on the SQL page outlives Pitwall: within bounds, without secrets, and no page waits for its file."""
+"""The history of the SQL page outlives Pitwall: within bounds, without secrets, and no page waits for its file."""
 
 from __future__ import annotations
 

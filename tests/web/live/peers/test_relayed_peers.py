@@ -1,4 +1,4 @@
-"""Which other Pitwalls are watched, which of their runs, and how much of them waits."""
+"""Other Pitwalls that are watched: which of their runs, and how much of them waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the queue of the Runs page is drawn anew: its rows are dear, and a page that is open asks every two seconds."""
+"""Redraws of the queue on the Runs page: its rows are dear, and a page that is open asks every two seconds."""
 
 from __future__ import annotations
 
