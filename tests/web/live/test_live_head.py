@@ -1,4 +1,4 @@
-"""Destination of Live's row once nothing more is to be measured: the comparison, or to the only result."""
+"""Destination of Live's row once nothing more is to be measured: the comparison, or the only result."""
 
 from __future__ import annotations
 
