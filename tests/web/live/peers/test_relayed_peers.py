@@ -14,7 +14,7 @@ from tests.web.live.peers.test_relay import NOW, OTHERS, Box
 from tests.web.live.peers.test_relay import boxes as boxes
 from tests.web.live.peers.test_relay import mine as mine
 from tests.web.live.peers.test_relay import quick as quick
-from tests.web.live.peers.test_relay import theirs as theirs
+from tests.web.live.peers.test_relay import serving_peer as serving_peer
 from web.live.hub import WAITING_BYTES, _Viewer
 from web.live.peers.foreign_frames import checked_frame
 from web.live.peers.peer_look import MOST_RUNS, PeerRun
