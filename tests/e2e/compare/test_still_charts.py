@@ -66,7 +66,7 @@ def test_colours_follow_the_background_at_once(open_page: Page, pitwall: Pitwall
     for scheme in ("dark", "light"):
         open_page.emulate_media(color_scheme=scheme)
         open_page.wait_for_function(
-            f"(wanted) => document.querySelector('{PLOT}').data[0].marker?.color === wanted",  # no marker: a heat map still
+            f"(wanted) => document.querySelector('{PLOT}').data[0].marker?.color === wanted",  # a heat map has none
             arg=RUN_COLORS[scheme][0],  # type: ignore[index]
         )
 
