@@ -63,6 +63,7 @@ from web.server.api.sql_api import LAKE_PATH, sql_route
 from web.server.first_look import FirstLook
 from web.server.page_start import PageStart
 from web.server.routes import build_routes
+from web.server.script_events import keep_script_events
 from web.server.shell_audit import keep_recording
 from web.server.sign_in import sign_in_routes
 from web.server.streamlit_code import CompressedCode
@@ -77,6 +78,7 @@ except (SettingsError, SignInError) as error:
     sys.exit(f"Pitwall cannot start: {error}")
 KNOWN.add(value for name, value in os.environ.items() if is_secret_name(name, value))
 base_path = settings.base_path
+keep_script_events()
 access = access_for(settings, secret)
 shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)

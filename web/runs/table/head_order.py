@@ -9,7 +9,7 @@ from web.url_presses import change_url_params
 
 # Other orders have the name of their column.
 COLUMN_ORDERS = {"when": "newest", "when_exact": "newest", "when_utc": "newest"}
-_PRESSES = "head-presses"  # session state
+_PRESSES = "head-presses"  # session state: by their number; a dictionary's setdefault is atomic
 
 
 def head_arrow(column: str) -> str:
@@ -22,20 +22,24 @@ def head_arrow(column: str) -> str:
 
 def head_presses() -> int:
     """How many heads were pressed; a table is shown under a new key after each press, with no head selected."""
-    count: int = st.session_state.get(_PRESSES, 0)
-    return count
+    return len(_handled_presses())
 
 
 def follow_heads(table: str, presses: int) -> None:
-    """Write the order to the URL if a head was pressed, unless the table has been replaced since.
+    """Write the order to the URL if a head was pressed, unless that press was handled, maybe by another thread.
 
     table: its widget key. presses: `head_presses()` when the table was shown.
     """
     selected_heads = st.session_state[table]["selection"]["columns"]
-    if not selected_heads or presses != head_presses():
+    order = COLUMN_ORDERS.get(selected_heads[0], selected_heads[0]) if selected_heads else None
+    if order not in ORDERS:
         return
-    order = COLUMN_ORDERS.get(selected_heads[0], selected_heads[0])
-    if order in ORDERS:
-        st.session_state[_PRESSES] = presses + 1
+    press = object()
+    if _handled_presses().setdefault(presses, press) is press:
         is_reversed = st.query_params.get("order", "newest") == order and "reversed" not in st.query_params
         change_url_params({"order": [] if order == "newest" else [order], "reversed": ["1"] if is_reversed else []})
+
+
+def _handled_presses() -> dict[int, object]:
+    presses: dict[int, object] = st.session_state.setdefault(_PRESSES, {})
+    return presses
