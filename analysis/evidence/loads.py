@@ -71,13 +71,15 @@ class LoadRecord:
 
     @property
     def unsent(self) -> int | None:
-        """Number of planned measured requests that have not ended; None if the plan, or what became of it, is unknown.
-
-        A tool's file may have totals and no request.
-        """
-        if self.plan is None or self.plan.planned_requests is None or (self.plan.source_name and not self.requests):
+        """Number of planned measured requests that have not ended; None if these or the plan are unknown."""
+        if self.plan is None or self.plan.planned_requests is None or self.lacks_requests:
             return None
         return max(0, self.plan.planned_requests - len(self.measured))
+
+    @property
+    def lacks_requests(self) -> bool:
+        """Whether it is of a tool's file that has totals and no request."""
+        return self.plan is not None and self.plan.source_name is not None and not self.requests
 
 
 def build_load_records(

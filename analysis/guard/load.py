@@ -99,7 +99,7 @@ def prompts(pair: ArmPair) -> GuardRow:
         values["has_own_answers"] = True
     if hashes[0] != hashes[1] or len(hashes[0]) > 1:
         return GuardRow(RowCode.PROMPTS, RowStatus.MATTERS, values)
-    if hashes[0] == {None}:
+    if hashes[0] <= {None}:  # or there is no load
         return GuardRow(RowCode.PROMPTS, RowStatus.UNKNOWN, values)
     is_part = values["matched"] < FEWEST_SHARED * values["measured"]
     return GuardRow(RowCode.PROMPTS, RowStatus.TOLD if is_part or has_own_answers else RowStatus.SAME, values)
@@ -206,7 +206,7 @@ def restarts(pair: ArmPair) -> GuardRow:
     restarted = [run.run_id for run in pair.runs if any(map(_has_restart, run.loads))]
     if restarted:
         return GuardRow(RowCode.RESTARTS, RowStatus.MATTERS, {"runs": restarted})
-    is_counted = all(load.counters or load.queue for arm in pair.arms for load in loads_of(arm))
+    is_counted = all(run.loads and all(load.counters or load.queue for load in run.loads) for run in pair.runs)
     return GuardRow(RowCode.RESTARTS, RowStatus.SAME if is_counted else RowStatus.UNKNOWN, {"runs": []})
 
 
@@ -222,6 +222,8 @@ def _has_restart(load: LoadRecord) -> bool:
 def stalls(pair: ArmPair) -> GuardRow:
     """Note requests that waited far longer for their first token than others of the load: medians hide them."""
     seconds = tuple(max((_longest_stall_s(load) for load in loads_of(arm)), default=0.0) for arm in pair.arms)
+    if not any(seconds) and _lacks_requests(pair):
+        return GuardRow(RowCode.STALLS, RowStatus.UNKNOWN, {"no_requests": True})
     return GuardRow(RowCode.STALLS, RowStatus.TOLD if any(seconds) else RowStatus.SAME, {"stalled_s": seconds})
 
 
@@ -244,6 +246,8 @@ def unfinished(pair: ArmPair) -> GuardRow:
         for run in pair.runs
         if not all(load.is_complete for load in run.loads)
     }
+    if not unsent and _lacks_requests(pair):
+        return GuardRow(RowCode.UNFINISHED, RowStatus.UNKNOWN, {"no_requests": True})
     if not unsent:
         return GuardRow(RowCode.UNFINISHED, RowStatus.SAME)
     live = [run.run_id for run in pair.runs if run.run_id in unsent and not run.is_over]
@@ -256,7 +260,14 @@ def failed(pair: ArmPair) -> GuardRow:
     values = {"failed": tuple(worst)}
     if _worst_share(worst) > MOST_FAILED:
         return GuardRow(RowCode.FAILED, RowStatus.MATTERS, values)
+    if not _worst_share(worst) and _lacks_requests(pair):
+        return GuardRow(RowCode.FAILED, RowStatus.UNKNOWN, {"no_requests": True})
     return GuardRow(RowCode.FAILED, RowStatus.TOLD if _worst_share(worst) else RowStatus.SAME, values)
+
+
+def _lacks_requests(pair: ArmPair) -> bool:
+    """Return whether no request of a run is known: it had no load of Pitwall's, or its tool's file has totals alone."""
+    return any(not any(load.requests for load in run.loads) for run in pair.runs)
 
 
 def _failure_counts(pair: ArmPair, at_once: int | None) -> list[tuple[int, int]]:
@@ -277,10 +288,11 @@ def definition(pair: ArmPair) -> GuardRow:
     if pair.objective.kind is not ObjectiveKind.LOG_TPS:
         return GuardRow(RowCode.DEFINITION, RowStatus.SAME, {"client": True})
     first, second = distinct_values(pair, lambda run: run.log and (run.log.definition, run.log.window_s))
+    values = {"definitions": (first, second)}
+    if {*first, *second} == {None}:
+        return GuardRow(RowCode.DEFINITION, RowStatus.UNKNOWN, values)
     is_same = set(first) == set(second) and len(set(first)) == 1
-    return GuardRow(
-        RowCode.DEFINITION, RowStatus.SAME if is_same else RowStatus.MATTERS, {"definitions": (first, second)}
-    )
+    return GuardRow(RowCode.DEFINITION, RowStatus.SAME if is_same else RowStatus.MATTERS, values)
 
 
 def _median(values: Sequence[int | None]) -> float | None:

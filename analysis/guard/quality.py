@@ -40,7 +40,8 @@ def _fidelity_row(pair: ArmPair) -> GuardRow:
         return GuardRow(RowCode.QUALITY, STATUS[fidelity.answer], fidelity_values(fidelity))
     changed = changed_rows(pair)
     if fidelity.code is Code.NO_FIDELITY and not changed:
-        return GuardRow(RowCode.QUALITY, RowStatus.SAME, {"unchanged": True})
+        is_known = all(row.status is not RowStatus.UNKNOWN for row in _rows_of_weights(pair))
+        return GuardRow(RowCode.QUALITY, RowStatus.SAME if is_known else RowStatus.UNKNOWN, {"unchanged": is_known})
     return GuardRow(RowCode.QUALITY, RowStatus.TOLD, {"reason": fidelity, "changed": changed})
 
 
@@ -58,9 +59,12 @@ def changed_rows(pair: ArmPair) -> list[RowCode]:
     """Return the rows of what may change answers and differs: engine, weights, KV cache."""
     engines = configuration.engine(pair)
     is_other_engine = len({*engines.values["engines"]}) > 1
-    settings = [configuration.quantization(pair), configuration.kv_dtype(pair)]
-    changed = [row.code for row in settings if row.status is RowStatus.COMPARED]
+    changed = [row.code for row in _rows_of_weights(pair) if row.status is RowStatus.COMPARED]
     return [RowCode.ENGINE, *changed] if is_other_engine else changed
+
+
+def _rows_of_weights(pair: ArmPair) -> list[GuardRow]:
+    return [configuration.quantization(pair), configuration.kv_dtype(pair)]
 
 
 def fidelity_of(pair: ArmPair) -> Fidelity | Reason:

@@ -63,6 +63,8 @@ def row_texts(row: GuardRow, names: Names) -> list[str]:
         return ["not needed for this comparison"]
     if row.values.get("no_gpu"):
         return ["these machines have no GPU"]
+    if row.values.get("no_requests"):
+        return ["no request of a load is known"]
     if ROW_TEXTS[row.code] is _settings and row.values.get("fields"):
         return [f"{name}: {_setting_change(pair)}" for name, pair in row.values["fields"].items()]
     return [ROW_TEXTS[row.code](row.values, names)]
@@ -263,8 +265,9 @@ CHANGES: Mapping[RowCode, str] = {
 
 
 def _quality_text(values: Values, names: Names) -> str:
-    if values.get("unchanged"):
-        return "engine, weights and KV cache are the same; not compared"
+    if "unchanged" in values:
+        states = "the same" if values["unchanged"] else "not known to be the same"
+        return f"engine, weights and KV cache are {states}; not compared"
     if "reason" in values:
         changed = " and ".join(CHANGES[code] for code in values["changed"])
         return f"not compared{f' ({changed})' if changed else ''}: {reason_text(values['reason'])}"

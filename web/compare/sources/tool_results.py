@@ -29,7 +29,7 @@ Cells = dict[tuple[str, str, str], Result]  # a load's results of one point, by 
 ToolResults = dict[Place, dict[str, Cells]]  # of an arm, by load id
 
 
-class Row(NamedTuple):
+class ToolResultRow(NamedTuple):
     """What a row of the table shows: a tool's metric at one measured point."""
 
     definition: str
@@ -65,7 +65,7 @@ def tool_results(store: Queryable, arms: Sequence[Arm]) -> dict[str, ToolResults
     return results_by_arm
 
 
-def result_rows(results_by_arm: Mapping[str, ToolResults]) -> list[Row]:
+def result_rows(results_by_arm: Mapping[str, ToolResults]) -> list[ToolResultRow]:
     """Return the rows that any arm has a value for: by tool, then by concurrency, then as the tool lists its points."""
     levels = {
         place: next(iter(cells.values())).concurrency or 0
@@ -74,27 +74,27 @@ def result_rows(results_by_arm: Mapping[str, ToolResults]) -> list[Row]:
         for cells in loads.values()
     }
     places = sorted(levels, key=lambda place: (place[0], levels[place]))
-    rows = [Row(definition, point, column) for definition, point in places for column in COLUMNS]
+    rows = [ToolResultRow(definition, point, column) for definition, point in places for column in COLUMNS]
     return [row for row in rows if _has_content(row, [_values(results, row) for results in results_by_arm.values()])]
 
 
-def _has_content(row: Row, values_by_arm: Sequence[Sequence[float]]) -> bool:
+def _has_content(row: ToolResultRow, values_by_arm: Sequence[Sequence[float]]) -> bool:
     """Return whether an arm has a value in a row; that no request failed anywhere is no content."""
     return any(any(values) if row.column.metric == "failed_requests" else values for values in values_by_arm)
 
 
-def _values(results: ToolResults, row: Row) -> list[float]:
+def _values(results: ToolResults, row: ToolResultRow) -> list[float]:
     """Return the values of an arm's loads in a row, from the statistic that the row shows of each."""
     loads = results.get((row.definition, row.point), {})
     shown_results = (row.column.result(cells, row.point, is_own_load=False) for cells in loads.values())
     return [result.value for result in shown_results if result is not None and result.value is not None]
 
 
-def _title(row: Row) -> str:
+def _title(row: ToolResultRow) -> str:
     return f'{row.column.title} <span class="pw-muted">{markup.text(f"{row.point} · {row.definition}")}</span>'
 
 
-def _cell(results: ToolResults, row: Row) -> str:
+def _cell(results: ToolResults, row: ToolResultRow) -> str:
     values = _values(results, row)
     if not values:
         return DASH
