@@ -9,7 +9,7 @@ import pytest
 
 from analysis.comparison.facts import RunFacts
 from analysis.guard import RowCode, RowStatus
-from tests.analysis.comparison.hand_made import request, run, streams
+from tests.analysis.comparison.hand_made import load, request, run, streams
 from tests.analysis.guard.test_guard_rows import MATTERS, SAME, TOLD, UNKNOWN, answers, broken_off, failing, of, row
 
 
@@ -32,7 +32,19 @@ def test_failed() -> None:
     assert few.status is TOLD and few.values == {"failed": ((0, 100), (2, 100))}
     assert row(RowCode.FAILED, failing(3, 100), good).status is MATTERS
     assert row(RowCode.FAILED, good, failing(3, 100, "cancelled")).status is SAME
-    assert row(RowCode.FAILED, run("b"), run("b")).status is SAME
+    assert row(RowCode.FAILED, run("b"), run("b")).status is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "code", [RowCode.UNFINISHED, RowCode.FAILED, RowCode.STALLS, RowCode.PROMPTS, RowCode.RESTARTS]
+)
+def test_rows_of_requests_are_unknown_without_any(code: RowCode) -> None:
+    """Results of another tool have totals alone, and a log has not even those: that is not the same as no failure."""
+    bare, totals = run("b"), run("b", replace(load([], source_name="a.json"), requests=()))
+    for other in (bare, totals, of(*streams(4))):
+        for first, second in ((bare, other), (other, bare)):
+            assert row(code, first, second).status is not SAME
+    assert row(code, bare, bare).status is UNKNOWN
 
 
 def test_few_failures_may_fill_a_concurrency() -> None:

@@ -60,6 +60,13 @@ def test_unmeasured_answers_are_told_where_something_may_change_them() -> None:
     assert (alike.status, quality_sentence(alike, "A")) == (RowStatus.SAME, "")
 
 
+def test_unknown_weights_are_not_the_same_answers() -> None:
+    unknown = replace(start("a").served, is_configuration_known=False)
+    row = row_of([replace(start("a"), served=unknown)], [replace(start("b"), served=unknown)])
+    assert row.status is RowStatus.UNKNOWN
+    assert row_text(row, {}) == "engine, weights and KV cache are not known to be the same; not compared"
+
+
 def test_another_tokenizer_is_said() -> None:
     first = replace(run("a"), fidelity=tuple(build_fidelity_loads([position("a")])))
     second = replace(run("b"), fidelity=tuple(build_fidelity_loads([position("b", prefix_hash="other")])))
