@@ -3,37 +3,48 @@
 A fragment's request that finds the page's script runner stopped gets a new runner, and AppSession ignores events of any
 other than its current one: those that the stopped runner has sent, but the event loop has not yet handled, are lost,
 and the browser shows the old page below some point (a comment in AppSession.request_rerun of Streamlit 1.67 says so).
-Here the new runner starts after those events.
+Here they are handled; the events of the new runner come after them.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
 
-from streamlit.runtime.app_session import AppSession, AppSessionState
-from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, ScriptRunnerEvent
 
 _start_runner = AppSession._create_scriptrunner
+_handle_event = AppSession._handle_scriptrunner_event_on_event_loop
+# Runners that a fragment's runner has replaced, until their last event. Only the event loop's thread uses it.
+_replaced_runners = WeakKeyDictionary[AppSession, list[ScriptRunner]]()
 
 
 def keep_script_events() -> None:
-    """Make Streamlit's sessions handle all events of a page's script before a fragment's script starts."""
-    AppSession._create_scriptrunner = _start_runner_after_events  # type: ignore[method-assign,assignment]
+    """Make Streamlit's sessions handle all events of a page's script although a fragment's script has started."""
+    AppSession._create_scriptrunner = _start_replacing_runner  # type: ignore[method-assign,assignment]
+    AppSession._handle_scriptrunner_event_on_event_loop = _handle_replaced_too  # type: ignore[method-assign,assignment]
 
 
-def _start_runner_after_events(session: AppSession, initial_rerun_data: RerunData) -> None:
-    if session._scriptrunner is None or not initial_rerun_data.fragment_id:
-        _start_runner(session, initial_rerun_data)
-        return
-    # The runner stops after it has sent its events, and the loop handles them in the order in which they were sent.
-    session._event_loop.call_soon(partial(_request_fragment, session, session._scriptrunner, initial_rerun_data))
+def _start_replacing_runner(session: AppSession, initial_rerun_data: RerunData) -> None:
+    if initial_rerun_data.fragment_id and session._scriptrunner is not None:
+        _replaced_runners.setdefault(session, []).append(session._scriptrunner)
+    else:
+        _replaced_runners.pop(session, None)  # the page is drawn anew
+    _start_runner(session, initial_rerun_data)
 
 
-def _request_fragment(session: AppSession, stopped_runner: object, rerun_data: RerunData) -> None:
-    runner = session._scriptrunner
-    if session._state is AppSessionState.SHUTDOWN_REQUESTED:
-        return
-    if runner is None or runner is stopped_runner:
-        _start_runner(session, rerun_data)
-    elif not runner.request_rerun(rerun_data):
-        _start_runner_after_events(session, rerun_data)
+def _handle_replaced_too(
+    session: AppSession, sender: ScriptRunner | None, event: ScriptRunnerEvent, *details: Any, **named_details: Any
+) -> None:
+    replaced, current = _replaced_runners.get(session, []), session._scriptrunner
+    if sender not in replaced or sender is None:
+        _handle_event(session, sender, event, *details, **named_details)
+    elif event is ScriptRunnerEvent.SHUTDOWN:
+        replaced.remove(sender)
+    else:
+        session._scriptrunner = sender
+        try:
+            _handle_event(session, sender, event, *details, **named_details)
+        finally:
+            session._scriptrunner = current

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -35,18 +35,18 @@ class Runner:
 
 
 @pytest.fixture
-def correct(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+def correct(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """The correction, with fake runners; taken back at the end."""
 
     def start(session: Any, rerun_data: RerunData) -> None:
         session._scriptrunner = Runner(is_running=True)
         session._scriptrunner.request_rerun(rerun_data)
 
-    original = AppSession._create_scriptrunner
-    AppSession._create_scriptrunner = start  # type: ignore[method-assign,assignment]
+    for name in ("_create_scriptrunner", "_handle_scriptrunner_event_on_event_loop"):
+        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
+    monkeypatch.setattr(AppSession, "_create_scriptrunner", start)
     monkeypatch.setattr(script_events, "_start_runner", start)
-    yield script_events.keep_script_events
-    AppSession._create_scriptrunner = original  # type: ignore[method-assign]
+    return script_events.keep_script_events
 
 
 class Session(AppSession):
@@ -67,51 +67,54 @@ class Session(AppSession):
         self.sent.append(msg)
 
 
-async def fragment_after_the_page(*, times: int = 1, is_shut_down: bool = False) -> Any:
-    """A session whose page's runner has sent an element and stopped when the fragment's requests come."""
+async def session_after(*requests: ClientState) -> Any:
+    """A session whose page's runner has sent an element and stopped when the requests come."""
     runner = Runner(is_running=False)
     session: Any = Session(runner)
     session._on_scriptrunner_event(runner, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, "the table")
-    for _ in range(times):
-        session.request_rerun(FRAGMENT)
-    if is_shut_down:
-        session._state = AppSessionState.SHUTDOWN_REQUESTED
-    for _ in range(4):
-        await asyncio.sleep(0)
+    for request in requests:
+        session.request_rerun(request)
+    session._on_scriptrunner_event(runner, ScriptRunnerEvent.SHUTDOWN)
+    session._on_scriptrunner_event(runner, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, "too late")
+    await asyncio.sleep(0.01)
     return session
+
+
+def requests_of(session: Any) -> list[tuple[str | None, str]]:
+    return [(request.fragment_id, request.query_string) for request in session._scriptrunner.requests]
 
 
 def test_streamlit_alone_drops_the_page(correct: Callable[[], None]) -> None:
     """If this fails, Streamlit has mended it and `web/server/script_events.py` can go."""
-    assert asyncio.run(fragment_after_the_page()).sent == []
+    assert asyncio.run(session_after(FRAGMENT)).sent == []
 
 
-def test_the_page_is_sent_before_the_fragment_runs(correct: Callable[[], None]) -> None:
+def test_the_page_is_sent_although_a_fragment_starts(correct: Callable[[], None]) -> None:
     correct()
-    session = asyncio.run(fragment_after_the_page())
-    assert session.sent == ["the table"]
-    assert [request.fragment_id for request in session._scriptrunner.requests] == ["timer"]
+    session = asyncio.run(session_after(FRAGMENT))
+    assert session.sent == ["the table"] and requests_of(session) == [("timer", "")]
 
 
-def test_one_runner_starts_for_several_fragments(correct: Callable[[], None]) -> None:
-    correct()
-    session = asyncio.run(fragment_after_the_page(times=3))
-    assert session.sent == ["the table"] and len(session._scriptrunner.requests) == 3
-
-
-def test_no_runner_starts_in_a_closed_session(correct: Callable[[], None]) -> None:
-    correct()
-    session = asyncio.run(fragment_after_the_page(is_shut_down=True))
-    assert session._scriptrunner.requests == []
-
-
-def test_a_page_starts_at_once(correct: Callable[[], None]) -> None:
+def test_the_page_is_sent_although_a_second_fragment_starts(correct: Callable[[], None]) -> None:
+    """The first fragment's runner has stopped as well, and nothing that the two have sent is handled yet."""
     correct()
 
-    async def requested() -> list[RerunData]:
-        session: Any = Session(Runner(is_running=False))
-        session.request_rerun(ClientState(query_string="order=stream"))
-        requests: list[RerunData] = session._scriptrunner.requests
-        return requests
+    async def both_stopped() -> Any:
+        page = Runner(is_running=False)
+        session: Any = Session(page)
+        session._on_scriptrunner_event(page, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, "the table")
+        session.request_rerun(FRAGMENT)
+        first = session._scriptrunner
+        first.request_stop()
+        session._on_scriptrunner_event(first, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, "the status")
+        session.request_rerun(FRAGMENT)
+        await asyncio.sleep(0.01)
+        return session
 
-    assert [request.query_string for request in asyncio.run(requested())] == ["order=stream"]
+    assert asyncio.run(both_stopped()).sent == ["the table", "the status"]
+
+
+def test_a_press_after_the_fragment_starts_the_page_anew(correct: Callable[[], None]) -> None:
+    correct()
+    session = asyncio.run(session_after(FRAGMENT, ClientState(query_string="order=stream")))
+    assert session.sent == [] and requests_of(session) == [(None, "order=stream")]
