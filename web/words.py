@@ -25,7 +25,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_STEP_COUNTER: lambda v: "there is no step counter",
     Code.STEPS_MISSING: lambda v: f"{v['missing']} of {v['active']} decoding intervals have no step count",
     Code.NO_DRAFT_MADE: lambda v: "no draft was made",
-    Code.NO_DRAFT_TOLD: lambda v: "the engine reported no drafts",
+    Code.NO_DRAFT_TOLD: lambda v: "no counter or log of the engine reports drafts",
     Code.DRAFTS_NOT_COUNTED: lambda v: "the server counts no drafts",
     Code.DRAFTS_NOT_LOGGED: lambda v: "the log does not state how many drafts were made",
     Code.REQUESTS_LEFT_OUT: lambda v: "some requests were left out, but the counters include them",
