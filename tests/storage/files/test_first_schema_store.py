@@ -2,7 +2,7 @@
 
 tests/fixtures/store_0160 holds the demo's nine starts, runs of constant speed and imports of other tools' results, with
 the numbers that the Pitwall which wrote the store showed; speeds of its loads and of one request alone are by the
-definitions of docs/metrics.md, which are younger.
+definitions of docs/metrics.md, which are younger. That rows about requests are unknown without any is younger as well.
 """
 
 from __future__ import annotations
