@@ -18,7 +18,7 @@ def page() -> None:
 
 def pressed(before: dict[str, str]) -> AppTest:
     """The page after its button was pressed on this URL."""
-    app = AppTest.from_function(page)
+    app = AppTest.from_function(page, default_timeout=60)
     app.query_params.update(before)
     app.run()
     return app.button[0].click().run()

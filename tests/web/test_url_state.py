@@ -16,7 +16,7 @@ def page() -> None:
 
 
 def test_silent_widget_keeps_the_address() -> None:
-    app = AppTest.from_function(page).run()
+    app = AppTest.from_function(page, default_timeout=60).run()
     assert (app.text[0].value, dict(app.query_params)) == ("table", {})
     app.query_params["draw"] = "line"
     app.run()
@@ -33,7 +33,7 @@ def picks() -> None:
 
 
 def test_late_message_of_previous_view_is_ignored() -> None:
-    app = AppTest.from_function(picks)
+    app = AppTest.from_function(picks, default_timeout=60)
     app.query_params["letter"] = ["a"]
     app.run()
     before = app.multiselect[0]
@@ -48,7 +48,7 @@ def test_late_message_of_previous_view_is_ignored() -> None:
 
 
 def test_hidden_widget_returns_with_address_value() -> None:
-    app = AppTest.from_function(sometimes)
+    app = AppTest.from_function(sometimes, default_timeout=60)
     app.query_params["word"] = "one"
     app.run()
     app.text_input[0].set_value("two").run()
@@ -82,7 +82,7 @@ def offered() -> None:
 
 def test_vanished_option_breaks_no_widget() -> None:
     """A tag, a version: the last run that had it may be deleted while a filter of it is in the address, or was."""
-    app = AppTest.from_function(offered)
+    app = AppTest.from_function(offered, default_timeout=60)
     app.query_params["letter"], app.query_params["one"] = ["b"], "b"
     app.run()
     app.multiselect[0].set_value(["c"]).run()
@@ -103,7 +103,7 @@ def sections() -> None:
 
 
 def test_address_names_changed_sections() -> None:
-    app = AppTest.from_function(sections).run()
+    app = AppTest.from_function(sections, default_timeout=60).run()
     assert (opened(app), dict(app.query_params)) == ([True, False], {})
     app.query_params["fold"] = ["no-loads", "others"]
     app.run()
@@ -112,7 +112,7 @@ def test_address_names_changed_sections() -> None:
 
 def test_a_section_stays_open_under_another_title() -> None:
     """As that of the deleted runs, which counts them."""
-    app = AppTest.from_function(sections).run()
+    app = AppTest.from_function(sections, default_timeout=60).run()
     app.session_state["run-fold-others-Others"] = True  # as a press does
     app.run()
     assert (opened(app), dict(app.query_params)) == ([True, True], {"fold": "others"})

@@ -24,7 +24,7 @@ def page(act: Callable[[], None]) -> AppTest:
 
         st.button("Cancel", on_click=press)
 
-    return AppTest.from_function(script, args=(act,)).run()
+    return AppTest.from_function(script, args=(act,), default_timeout=60).run()
 
 
 def test_silent_store_breaks_no_page() -> None:

@@ -45,14 +45,14 @@ def words(*specs: WorkloadSpec) -> str:
 
 def test_loads_follow_in_chosen_order(loads: SavedLoads) -> None:
     loads.save("Long answers", SavedLoad(workload="ladder", params={"tokens": 64}))
-    app = AppTest.from_function(form).run()
+    app = AppTest.from_function(form, default_timeout=60).run()
     assert shown_text(app) == "none"
     app.multiselect[0].set_value(["Saved: Long answers", "Five prompts"]).run()
     assert shown_text(app) == words(LONG, spec_for("five-prompts"))
 
 
 def test_a_relaunch_begins_with_those_of_its_run(loads: SavedLoads) -> None:
-    app = AppTest.from_function(form)
+    app = AppTest.from_function(form, default_timeout=60)
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm"), origin="the run A", later_workloads=TWICE)
     assert shown_text(app.run()) == words(*TWICE)
     first, *_ = app.multiselect[0].value
