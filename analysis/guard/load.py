@@ -223,7 +223,7 @@ def stalls(pair: ArmPair) -> GuardRow:
     """Note requests that waited far longer for their first token than others of the load: medians hide them."""
     seconds = tuple(max((_longest_stall_s(load) for load in loads_of(arm)), default=0.0) for arm in pair.arms)
     if not any(seconds) and _lacks_requests(pair):
-        return GuardRow(RowCode.STALLS, RowStatus.UNKNOWN, {"no_requests": True})
+        return GuardRow(RowCode.STALLS, RowStatus.UNKNOWN)
     return GuardRow(RowCode.STALLS, RowStatus.TOLD if any(seconds) else RowStatus.SAME, {"stalled_s": seconds})
 
 
@@ -247,7 +247,7 @@ def unfinished(pair: ArmPair) -> GuardRow:
         if not all(load.is_complete for load in run.loads)
     }
     if not unsent and _lacks_requests(pair):
-        return GuardRow(RowCode.UNFINISHED, RowStatus.UNKNOWN, {"no_requests": True})
+        return GuardRow(RowCode.UNFINISHED, RowStatus.UNKNOWN)
     if not unsent:
         return GuardRow(RowCode.UNFINISHED, RowStatus.SAME)
     live = [run.run_id for run in pair.runs if run.run_id in unsent and not run.is_over]
@@ -261,7 +261,7 @@ def failed(pair: ArmPair) -> GuardRow:
     if _worst_share(worst) > MOST_FAILED:
         return GuardRow(RowCode.FAILED, RowStatus.MATTERS, values)
     if not _worst_share(worst) and _lacks_requests(pair):
-        return GuardRow(RowCode.FAILED, RowStatus.UNKNOWN, {"no_requests": True})
+        return GuardRow(RowCode.FAILED, RowStatus.UNKNOWN)
     return GuardRow(RowCode.FAILED, RowStatus.TOLD if _worst_share(worst) else RowStatus.SAME, values)
 
 

@@ -14,6 +14,7 @@ from analysis.guard.gpu_limits import limits
 from analysis.guard.rows import ArmPair, GuardRow, RowCode, RowStatus, compared_requests
 from analysis.runs import conditions
 from analysis.runs.conditions import Conditions
+from domain import is_unknown_machine
 from load_records import RequestRecord
 
 STATUSES = {
@@ -104,6 +105,8 @@ def neighbours(pair: ArmPair) -> GuardRow:
     if shared:
         return GuardRow(RowCode.NEIGHBOURS, RowStatus.MATTERS, {"sharing": shared})
     noted = {run_id: run_ids for run_id, run_ids in far.items() if run_ids}
+    if not noted and any(is_unknown_machine(run.served.machine_id) for run in pair.runs):
+        return GuardRow(RowCode.NEIGHBOURS, RowStatus.UNKNOWN)
     return GuardRow(RowCode.NEIGHBOURS, RowStatus.TOLD if noted else RowStatus.SAME, {"beside": noted})
 
 

@@ -1,7 +1,7 @@
 """A correction of Streamlit's AppSession, which drops the end of a page if a fragment's timer fires as its script ends.
 
 A fragment's request that finds the page's script runner stopped gets a new runner, and AppSession ignores events of any
-other than its current one: those that the stopped runner has sent, but the event loop has not yet handled, are lost,
+other than its current one: those that the stopped runner has sent, but the event loop has not yet handled, get lost,
 and the browser shows the old page below some point (a comment in AppSession.request_rerun of Streamlit 1.67 says so).
 Here they are handled; the events of the new runner come after them.
 """
@@ -23,7 +23,7 @@ _replaced_runners = WeakKeyDictionary[AppSession, list[ScriptRunner]]()
 def keep_script_events() -> None:
     """Make Streamlit's sessions handle all events of a page's script although a fragment's script has started."""
     AppSession._create_scriptrunner = _start_replacing_runner  # type: ignore[method-assign,assignment]
-    AppSession._handle_scriptrunner_event_on_event_loop = _handle_replaced_too  # type: ignore[method-assign,assignment]
+    AppSession._handle_scriptrunner_event_on_event_loop = _handle_runner_event  # type: ignore[method-assign,assignment]
 
 
 def _start_replacing_runner(session: AppSession, initial_rerun_data: RerunData) -> None:
@@ -34,7 +34,7 @@ def _start_replacing_runner(session: AppSession, initial_rerun_data: RerunData) 
     _start_runner(session, initial_rerun_data)
 
 
-def _handle_replaced_too(
+def _handle_runner_event(
     session: AppSession, sender: ScriptRunner | None, event: ScriptRunnerEvent, *details: Any, **named_details: Any
 ) -> None:
     replaced, current = _replaced_runners.get(session, []), session._scriptrunner

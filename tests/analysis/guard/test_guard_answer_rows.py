@@ -11,6 +11,7 @@ from analysis.comparison.facts import RunFacts
 from analysis.guard import RowCode, RowStatus
 from tests.analysis.comparison.hand_made import load, request, run, streams
 from tests.analysis.guard.test_guard_rows import MATTERS, SAME, TOLD, UNKNOWN, answers, broken_off, failing, of, row
+from web.compare.answer.guard_words import row_text
 
 
 def test_unfinished() -> None:
@@ -36,15 +37,23 @@ def test_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", [RowCode.UNFINISHED, RowCode.FAILED, RowCode.STALLS, RowCode.PROMPTS, RowCode.RESTARTS]
+    ("code", "words"),
+    [
+        (RowCode.UNFINISHED, "no request of a load is known"),
+        (RowCode.FAILED, "no request of a load is known"),
+        (RowCode.STALLS, "no request of a load is known"),
+        (RowCode.PROMPTS, "no request by Pitwall"),
+        (RowCode.RESTARTS, "the counters of a load are not known"),
+    ],
 )
-def test_rows_of_requests_are_unknown_without_any(code: RowCode) -> None:
+def test_rows_of_requests_are_unknown_without_any(code: RowCode, words: str) -> None:
     """Results of another tool have totals alone, and a log has not even those: that is not the same as no failure."""
     bare, totals = run("b"), run("b", replace(load([], source_name="a.json"), requests=()))
     for other in (bare, totals, of(*streams(4))):
         for first, second in ((bare, other), (other, bare)):
             assert row(code, first, second).status is not SAME
-    assert row(code, bare, bare).status is UNKNOWN
+    actual_row = row(code, bare, bare)
+    assert actual_row.status is UNKNOWN and row_text(actual_row, {}) == words
 
 
 def test_few_failures_may_fill_a_concurrency() -> None:

@@ -10,8 +10,10 @@ import pytest
 from analysis.comparison.facts import Neighbour, RunFacts
 from analysis.guard import GuardRow, RowCode, RowStatus
 from analysis.runs.conditions import Conditions
+from domain import unknown_machine_id
 from reasons import Code, Reason
 from tests.analysis.guard.test_guard_rows import COMPARED, MATTERS, SAME, TOLD, UNKNOWN, row, serving
+from web.compare.answer.guard_words import row_text
 
 
 def having(*conditions: dict[str, Any], **served: Any) -> RunFacts:
@@ -102,5 +104,8 @@ def test_neighbours() -> None:
     alone = replace(serving(), run_id="a")
     far, near = (replace(serving(), neighbours=(Neighbour("x", shares),)) for shares in (False, True))
     assert row(RowCode.NEIGHBOURS, alone, alone).status is SAME
+    nowhere = replace(alone, served=replace(alone.served, machine_id=unknown_machine_id("b")))
+    actual_row = row(RowCode.NEIGHBOURS, alone, nowhere)
+    assert actual_row.status is UNKNOWN and row_text(actual_row, {}) == "the machine of one arm is not known"
     assert row(RowCode.NEIGHBOURS, alone, far) == GuardRow(RowCode.NEIGHBOURS, TOLD, {"beside": {"b": ["x"]}})
     assert row(RowCode.NEIGHBOURS, alone, near) == GuardRow(RowCode.NEIGHBOURS, MATTERS, {"sharing": {"b": ["x"]}})

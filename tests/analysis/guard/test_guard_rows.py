@@ -101,6 +101,8 @@ def test_forced_acceptance_is_never_ranked() -> None:
             actual_row = row(RowCode.FORCED_ACCEPTANCE, a, b, ratio=ratio, declared=declared)
             assert actual_row.status is MATTERS and "SGLANG_SIMULATE_ACC_LEN=3.5" in row_text(actual_row, {})
     assert row(RowCode.FORCED_ACCEPTANCE, serving(), serving()).status is SAME
+    actual_row = row(RowCode.FORCED_ACCEPTANCE, serving(), serving(is_configuration_known=False))
+    assert actual_row.status is UNKNOWN and row_text(actual_row, {}) == "the configuration of one arm is not known"
     assert RowCode.FORCED_ACCEPTANCE not in DECLARABLE
     by_code = {row.code: row for row in guard(pair_of([serving()], [forced], "startup_s"))}
     assert by_code[RowCode.FORCED_ACCEPTANCE].status is SAME, "a start-up drafts nothing"

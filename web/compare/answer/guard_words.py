@@ -51,6 +51,17 @@ STANDING_LABELS: Mapping[RowStatus, str] = {
     RowStatus.UNKNOWN: "not known",
 }
 
+REQUESTS_UNKNOWN = "no request of a load is known"
+CONFIGURATION_UNKNOWN = "the configuration of one arm is not known"
+UNKNOWN_ROWS: Mapping[RowCode, str] = {  # texts of rows that are not known, where ROW_TEXTS has only the others
+    RowCode.FORCED_ACCEPTANCE: CONFIGURATION_UNKNOWN,
+    RowCode.UNFINISHED: REQUESTS_UNKNOWN,
+    RowCode.FAILED: REQUESTS_UNKNOWN,
+    RowCode.STALLS: REQUESTS_UNKNOWN,
+    RowCode.RESTARTS: "the counters of a load are not known",
+    RowCode.NEIGHBOURS: "the machine of one arm is not known",
+}
+
 
 def row_text(row: GuardRow, names: Names) -> str:
     """Return a row's finding without title or full stop: 'Qwen3-32B and Llama-3.2-1B'."""
@@ -63,8 +74,8 @@ def row_texts(row: GuardRow, names: Names) -> list[str]:
         return ["not needed for this comparison"]
     if row.values.get("no_gpu"):
         return ["these machines have no GPU"]
-    if row.values.get("no_requests"):
-        return ["no request of a load is known"]
+    if row.status is RowStatus.UNKNOWN and row.code in UNKNOWN_ROWS:
+        return [UNKNOWN_ROWS[row.code]]
     if ROW_TEXTS[row.code] is _settings and row.values.get("fields"):
         return [f"{name}: {_setting_change(pair)}" for name, pair in row.values["fields"].items()]
     return [ROW_TEXTS[row.code](row.values, names)]
@@ -89,7 +100,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def _settings(values: Values, names: Names) -> str:
-    return "same" if "fields" in values else "the configuration of one arm is not known"
+    return "same" if "fields" in values else CONFIGURATION_UNKNOWN
 
 
 def _model_text(values: Values, names: Names) -> str:
