@@ -20,7 +20,7 @@ from reports.cache.disk_cache import Codec
 from reports.runs.evidence import Evidence
 from reports.runs.run_report import RunReport
 from reports.source_hash import source_hash
-from storage.queries.run_data import Acceptance, Crosscheck, RequestTotals, Silence, SourceRow
+from storage.queries.run_data import Acceptance, Crosscheck, EngineUsage, RequestTotals, Silence, SourceRow
 from storage.queries.window_rows import WindowRows
 
 LENGTH_BYTES = 8
@@ -31,6 +31,7 @@ EXACT = ConfigDict(ser_json_inf_nan="constants")
 class _StoredReport:
     summary: SpeedSummary
     acceptance: Acceptance
+    usage: EngineUsage
     requests: RequestTotals
     printed: PrintedSpeed | None
     log_speed: LogSpeed | None

@@ -28,8 +28,7 @@ def metrics_of_runs(
     """
     run_ids = [report.run.id for report in reports]
     with query_pool() as pool:
-        peak_query = pool.submit(run_data.run_peaks, store, run_ids)
-        preemption_query = pool.submit(run_data.preemptions, store, run_ids)
+        memory_query = pool.submit(run_data.gpu_memory_peaks, store, run_ids)
         startup_query = pool.submit(run_data.startups, store, run_ids)
         loads, load_conditions = _loads(store, run_ids) if facts is None else _loads_of_facts(facts)
         results = _results(store, [run_id for run_id in run_ids if not any(load.measured for load in loads[run_id])])
@@ -38,7 +37,7 @@ def metrics_of_runs(
             if facts is None
             else {run_id: run_facts.solved for run_id, run_facts in facts.items()}
         )
-    peaks, preemptions, startups = peak_query.result(), preemption_query.result(), startup_query.result()
+    gpu_memory_gib, startups = memory_query.result(), startup_query.result()
     return {
         report.run.id: run_metrics(
             MetricInputs(
@@ -48,8 +47,7 @@ def metrics_of_runs(
                 load_conditions[report.run.id],
                 startups[report.run.id],
                 span.seconds if (span := startup_span(report.run)) else None,
-                peaks[report.run.id],
-                preemptions[report.run.id],
+                gpu_memory_gib.get(report.run.id),
                 solved.get(report.run.id, {}),
             )
         )

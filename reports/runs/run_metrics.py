@@ -31,9 +31,7 @@ from load_records import Result
 from reasons import Code, Reason
 from reports.runs.measured_loads import mean_w
 from reports.runs.run_report import RunReport
-from storage.queries.run_data import Peaks
 
-NO_PEAKS = Peaks()
 TAILS: Mapping[str, tuple[float, int]] = {"p50": (0.5, 1), "p95": (0.95, 20), "p99": (0.99, 100)}  # share, fewest
 LATENCY_KINDS = (ObjectiveKind.TTFT_MS, ObjectiveKind.TPOT_MS, ObjectiveKind.E2E_MS)
 STARTUP_KEYS = ("model_load_s", "compile_s", "graph_capture_s", "engine_init_s")
@@ -63,6 +61,7 @@ class MetricInputs:
     loads: Pitwall's, with the chunk times of concurrent requests. results: those of its loads whose requests are not
     stored, by Pitwall's definitions. conditions: of each load with a measured request.
     startup: its row of the view `startup`. startup_s: from the start of its process to ready.
+    gpu_memory_gib: the most that its own processes held, summed over its GPUs.
     """
 
     report: RunReport
@@ -71,8 +70,7 @@ class MetricInputs:
     conditions: Sequence[Conditions] = ()
     startup: Mapping[str, Any] = field(default_factory=dict)
     startup_s: float | None = None
-    peaks: Peaks = NO_PEAKS
-    preemptions: float | None = None
+    gpu_memory_gib: float | None = None
     solved: Mapping[str, SolvedCount] = field(default_factory=dict)  # by load id: repeats of its agent tasks
 
 
@@ -254,9 +252,9 @@ def _speculation(inputs: MetricInputs) -> Values:
 def _capacity(inputs: MetricInputs) -> Values:
     for key in CAPACITY_KEYS:
         yield MetricId(key), _known(_number(inputs.startup.get(key)), Reason(Code.NOT_LOGGED))
-    yield MetricId("kv_usage_peak_ratio"), _known(inputs.peaks.kv_usage_ratio, NOT_RECORDED)
-    yield MetricId("gpu_memory_peak_gib"), _known(inputs.peaks.gpu_memory_gib, NOT_RECORDED)
-    yield MetricId("preemptions"), _known(inputs.preemptions, NOT_RECORDED)
+    yield MetricId("kv_usage_peak_ratio"), _known(inputs.report.usage.kv_peak_ratio, NOT_RECORDED)
+    yield MetricId("gpu_memory_peak_gib"), _known(inputs.gpu_memory_gib, NOT_RECORDED)
+    yield MetricId("preemptions"), _known(inputs.report.usage.preemptions, NOT_RECORDED)
 
 
 def _startup(inputs: MetricInputs) -> Values:

@@ -24,6 +24,7 @@ class RunReport:
     windows: Sequence[Window]
     summary: SpeedSummary
     acceptance: run_data.Acceptance
+    usage: run_data.EngineUsage
     requests: run_data.RequestTotals
     printed: PrintedSpeed | None = None  # speed printed by its log, if that is the only source
     log_speed: LogSpeed | None = None  # from its windows, where no load was measured
@@ -71,6 +72,7 @@ def _report(
         windows=counters.windows,
         summary=summary,
         acceptance=counters.acceptance,
+        usage=counters.usage,
         requests=requests,
         printed=most_printed(printed),
         log_speed=log_speed_of(counters.windows, summary.factors),

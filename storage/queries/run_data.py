@@ -64,11 +64,19 @@ class Silence(NamedTuple):
     lost_intervals: int = 0  # without even a sum: they contain, or may contain, a restart
 
 
+class EngineUsage(NamedTuple):
+    """What a whole run used of its engine; None: unknown."""
+
+    kv_peak_ratio: float | None = None  # highest share of the KV cache in one sample, 0 to 1; the mean of its ranks
+    preemptions: float | None = None  # also None if a reset hides some
+
+
 class WholeRunData(NamedTuple):
-    """Windows and acceptance of a whole run; `points`, if requested, as from live_queries.engine_points."""
+    """Windows, acceptance and usage of a whole run; `points`, if requested, as from live_queries.engine_points."""
 
     windows: Sequence[Window]
     acceptance: Acceptance
+    usage: EngineUsage
     points: pa.Table
 
 
@@ -84,13 +92,6 @@ class RequestTotals(NamedTuple):
     def looping_ratio(self) -> float | None:
         """Share of the checked answers that end in a loop, 0 to 1; None if none was checked."""
         return self.looping_answers / self.checked_answers if self.checked_answers else None
-
-
-class Peaks(NamedTuple):
-    """The peak usage of a run; None: unknown."""
-
-    kv_usage_ratio: float | None = None  # of the KV cache, 0 to 1; the mean of its ranks
-    gpu_memory_gib: float | None = None  # by its own processes, summed over its GPUs
 
 
 class EventRow(NamedTuple):
@@ -126,7 +127,8 @@ class StartupRow(NamedTuple):
 
 
 WINDOW_COLUMNS = ["run_id", "windows"]
-NON_POINT_COLUMNS = ["kind", "windows", "drafted", "acceptance_rate"]
+USAGE_COLUMNS = ["run_id", *EngineUsage._fields]
+NON_POINT_COLUMNS = ["kind", "windows", "drafted", "acceptance_rate", "kv_peak_ratio", "preemptions"]
 POINT_ORDER = [("ts", "ascending"), ("source", "ascending"), ("definition", "ascending")]
 NO_LENGTH = {"counter": Code.DRAFTS_NOT_COUNTED, "log": Code.DRAFTS_NOT_LOGGED}
 
@@ -167,21 +169,25 @@ def read_acceptance(row: Mapping[str, Any]) -> Acceptance:
 def whole_run_data(
     store: Queryable, run_ids: Sequence[str], window_s: float, with_points: bool = False
 ) -> dict[str, WholeRunData]:
-    """Return windows, acceptance and engine points of each run by id; the counters are read once."""
+    """Return windows, acceptance, usage and engine points of each run by id; the counters are read once."""
     params = {"run_ids": list(run_ids), "window_s": window_s, "with_points": with_points}
     rows = store.query(statement("whole_run_data"), params)
-    window_rows, acceptance_rows = (rows.filter(pc.equal(rows["kind"], kind)) for kind in ("windows", "acceptance"))
+    window_rows, acceptance_rows, usage_rows = (
+        rows.filter(pc.equal(rows["kind"], kind)) for kind in ("windows", "acceptance", "usage")
+    )
     windows: dict[str, Sequence[Window]] = {
         run_id.as_py(): WindowRows.sorted(column.values)
         for run_id, column in zip(*window_rows.select(WINDOW_COLUMNS).columns, strict=True)
     }
     acceptance = {row["run_id"]: read_acceptance(row) for row in acceptance_rows.to_pylist()}
+    usage = {row.pop("run_id"): EngineUsage(**row) for row in usage_rows.select(USAGE_COLUMNS).to_pylist()}
     points, is_point = rows.drop_columns(NON_POINT_COLUMNS), pc.equal(rows["kind"], "points")
     unknown = Acceptance(reason=Reason(Code.NO_DRAFT_TOLD))
     return {
         run_id: WholeRunData(
             windows.get(run_id, []),
             acceptance.get(run_id, unknown),
+            usage.get(run_id, EngineUsage()),
             _sorted_points(points, pc.and_(is_point, pc.equal(points["run_id"], run_id))),
         )
         for run_id in run_ids
@@ -230,16 +236,9 @@ def request_totals(store: Queryable, run_ids: Sequence[str]) -> dict[str, Reques
     return dict.fromkeys(run_ids, RequestTotals()) | {row.pop("run_id"): RequestTotals(**row) for row in rows}
 
 
-def run_peaks(store: Queryable, run_ids: Sequence[str]) -> dict[str, Peaks]:
-    """Return the peak usage of each run."""
-    rows = _rows(store, "run_peaks", run_ids=run_ids)
-    return dict.fromkeys(run_ids, Peaks()) | {row.pop("run_id"): Peaks(**row) for row in rows}
-
-
-def preemptions(store: Queryable, run_ids: Sequence[str]) -> dict[str, float | None]:
-    """Return the preemptions of each run; None if its engine does not count them or a reset hides some."""
-    preemption_counts = {row["run_id"]: row["preemptions"] for row in _rows(store, "preemptions", run_ids=run_ids)}
-    return {run_id: preemption_counts.get(run_id) for run_id in run_ids}
+def gpu_memory_peaks(store: Queryable, run_ids: Sequence[str]) -> dict[str, float]:
+    """Return the most GPU memory that each run's own processes held, in GiB; unknown runs are left out."""
+    return {row["run_id"]: row["gpu_memory_gib"] for row in _rows(store, "gpu_memory_peaks", run_ids=run_ids)}
 
 
 def process_starts(store: Queryable, run_ids: Sequence[str]) -> dict[str, float]:

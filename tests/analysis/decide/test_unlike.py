@@ -26,7 +26,7 @@ from reports.arms.viewpoints import ViewpointInputs, rankings
 from reports.runs.physics import physics_of
 from reports.runs.prices import Prices
 from reports.runs.run_report import RunReport
-from storage.queries.run_data import Acceptance, RequestTotals
+from storage.queries.run_data import Acceptance, EngineUsage, RequestTotals
 from storage.queries.run_queries import runs_of
 from storage.store import Store
 from tests.analysis.comparison.hand_made import T0, load, request, run
@@ -51,7 +51,7 @@ def windows_at(decode_tps: float, definition: str = COUNTED, window_s: float = 2
 
 def report_of(run_id: str, windows: Sequence[Window], acceptance: Acceptance = NOTHING_DRAFTED) -> RunReport:
     of_run = Run(id=run_id, name=run_id, color=0, config=Config(), machine_id="m1", created_at=T0, ready_at=T0)
-    return RunReport(of_run, list(windows), summarize(windows), acceptance, RequestTotals())
+    return RunReport(of_run, list(windows), summarize(windows), acceptance, EngineUsage(), RequestTotals())
 
 
 def starts(name: str, times: float = 1.0, **fields: object) -> list[RunFacts]:

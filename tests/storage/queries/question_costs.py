@@ -48,6 +48,7 @@ from samples import (
 from settings import Settings
 from storage.rows import TIME_COLUMNS
 from storage.store import Store
+from storage.whole_results import query_whole
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 SECONDS = 30
@@ -79,7 +80,7 @@ class Profiled:
 
     def query(self, sql: str, params: Any = None) -> pa.Table:
         with self._turn:  # each statement's profile is read before the next one replaces it
-            table = self._connection.execute(sql, params).to_arrow_table()
+            table = query_whole(self._connection, sql, params)  # the last statement's profile remains
             nodes = _nodes(json.loads(self._profile.read_text()))
             scans = [node for node in nodes if node.get("operator_type") == "TABLE_SCAN"]
             self.cost = Cost(*map(sum, zip(self.cost, *map(_cost, scans), strict=True)))
@@ -115,6 +116,7 @@ def samples_of(run_id: str, engine: str, seconds: int = SECONDS) -> Iterator[Sam
             run_id, ts, n, f"{engine}.counter", generation_tokens_total=50 * n, first_tokens_total=1.0,
             inter_token_count_total=25 * n, decode_tokens_total=50 * n, decode_seconds_total=n, drafts_total=25 * n,
             draft_tokens_total=50 * n, accepted_tokens_total=25 * n, accept_length_gauge=2.0, requests_running=1.0,
+            kv_usage_ratio=0.1 + n % 7 / 10, preemptions_total=n // 4,
         )  # fmt: skip
         kind = {"sglang": "decode", "llamacpp": "request"}.get(engine)
         yield LogSample(

@@ -78,8 +78,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "neighbours": lambda store: load_queries.neighbours(
         store, [Span(run_id, NOW + timedelta(seconds=5), NOW + timedelta(seconds=25)) for run_id in ASKED]
     ),
-    "run_peaks": lambda store: run_data.run_peaks(store, ASKED),
-    "preemptions": lambda store: run_data.preemptions(store, ASKED),
+    "gpu_memory_peaks": lambda store: run_data.gpu_memory_peaks(store, ASKED),
     "cache_sightings": lambda store: run_data.cache_sightings(store, ASKED, 0.9),
     "slot_counts": lambda store: run_data.slot_counts(store, ASKED),
     "process_starts": lambda store: run_data.process_starts(store, ASKED),
@@ -133,7 +132,6 @@ TABLES = {
     "stored_row_counts": len(TIME_COLUMNS),
     "samples_of": len(TIME_COLUMNS),
     "newest_samples": 5,
-    "run_peaks": 2,
     "read_view": 3,
 }  # where a question is about more than a table or two
 

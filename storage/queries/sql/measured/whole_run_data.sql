@@ -1,7 +1,7 @@
 -- Data about each whole run from a single read of its counters: its windows of $window_s s as a list in one row, its
--- acceptance in another and, with $with_points, the engine's time series. Windows and points come in any order: sorting
--- each run's in the program takes less time. Each equals the result of its own query (windows, acceptance,
--- engine_points).
+-- acceptance and its usage (highest share of the KV cache, preempted requests) in two more and, with $with_points, the
+-- engine's time series. Windows and points come in any order: sorting each run's in the program takes less time. Each
+-- equals the result of its own query or view (windows, acceptance, run_samples and run_totals, engine_points).
 WITH intervals AS MATERIALIZED (
     FROM counter_intervals(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
 ), slot_intervals AS MATERIALIZED (
@@ -26,3 +26,11 @@ UNION ALL BY NAME
 SELECT run_id, 'windows' AS kind, list(classified_windows) AS windows FROM classified_windows GROUP BY run_id
 UNION ALL BY NAME
 SELECT run_id, 'acceptance' AS kind, * EXCLUDE (run_id) FROM best_acceptance_in('intervals', $run_ids)
+UNION ALL BY NAME
+SELECT run_id, 'usage' AS kind, max(kv_usage_ratio) AS kv_peak_ratio, max(preemptions) AS preemptions
+FROM (
+    SELECT run_id, max(kv_usage_ratio) AS kv_usage_ratio FROM samples GROUP BY run_id
+    UNION ALL BY NAME
+    SELECT run_id, max(preemptions) AS preemptions FROM preemptions_in('intervals') GROUP BY run_id
+)
+GROUP BY run_id
