@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-import zlib
 from contextlib import suppress
 from pathlib import Path
+
+import pyarrow as pa
 
 from machine.private_files import write_private
 from machine.regular_file import NotRegularError, open_regular
 
 FOLDER = "known"
 MAX_BYTES = 16 << 20  # uncompressed; a run of a week takes 1 MiB
-LEVEL = 3
+SIZE_BYTES = 8
+
+
+def pack(content: bytes) -> bytes:
+    """Return the size of the content in 8 bytes, and the content compressed with Zstandard."""
+    compressed: bytes = pa.compress(content, codec="zstd", asbytes=True)
+    return len(content).to_bytes(SIZE_BYTES) + compressed
+
+
+def unpack(packed: bytes) -> bytes:
+    """Return the content; raises ValueError if it is damaged, incomplete or larger than MAX_BYTES."""
+    size = int.from_bytes(packed[:SIZE_BYTES])
+    if len(packed) <= SIZE_BYTES or size > MAX_BYTES:
+        raise ValueError(f"{len(packed)} bytes of a content of {size}")
+    try:
+        content: bytes = pa.decompress(packed[SIZE_BYTES:], decompressed_size=size, codec="zstd", asbytes=True)
+    except OSError as error:
+        raise ValueError(str(error)) from None
+    return content
 
 
 class ReportFiles:
@@ -26,18 +45,15 @@ class ReportFiles:
             with open_regular(self._path(run_id, kind)) as file:
                 if file.readline(len(basis) + 1) != f"{basis}\n".encode():
                     return None
-                unpacking = zlib.decompressobj()
-                content = unpacking.decompress(file.read(MAX_BYTES), MAX_BYTES)
-        except (OSError, NotRegularError, zlib.error):
+                return unpack(file.read(MAX_BYTES))
+        except (OSError, NotRegularError, ValueError):
             return None
-        return content if unpacking.eof else None
 
     def write(self, run_id: str, kind: str, basis: str, content: bytes) -> None:
         """Replace the content; skipped if it is too large or the disk is full."""
         if len(content) <= MAX_BYTES:
             with suppress(OSError):
-                packed = f"{basis}\n".encode() + zlib.compress(content, LEVEL)
-                write_private(self._path(run_id, kind), packed, is_durable=False)
+                write_private(self._path(run_id, kind), f"{basis}\n".encode() + pack(content), is_durable=False)
 
     def _path(self, run_id: str, kind: str) -> Path:
         return self._runs_dir / run_id / FOLDER / kind

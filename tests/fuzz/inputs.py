@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -51,7 +50,7 @@ from service.inbox import inbox_of
 from service.notifications.channels import ChannelBook, describe
 from service.proposals import ProposalBook
 from settings import Settings
-from storage.files.report_files import FOLDER, ReportFiles
+from storage.files.report_files import FOLDER, ReportFiles, pack, unpack
 from storage.lake.config import read_config
 from storage.store import Store
 from storage.transfer.bundle import export_runs
@@ -449,10 +448,10 @@ def _damaged(data: bytes, random: Random) -> bytes:
     if random.random() < 0.2:
         return mutated_bytes(data, random)
     try:
-        content = mutated_json(zlib.decompress(packed), random)
-    except (zlib.error, ValueError, RecursionError):  # damaged before
+        content = mutated_json(unpack(packed), random)
+    except (ValueError, RecursionError):  # damaged before
         return mutated_bytes(data, random)
-    return basis + b"\n" + zlib.compress(content)
+    return basis + b"\n" + pack(content)
 
 
 # --- files edited by hand ---------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from reports.cache.run_cache import ReportCache, RunCache
 from reports.runs.metric_inputs import metrics_of_runs
 from reports.runs.run_report import PEAK_WINDOW_S, RunReport, reports_of
 from reports.source_hash import source_hash
+from storage.queries import live_queries
+from storage.queries.concurrency import query_pool
 from storage.queries.run_data import Queryable, WholeRunData, server_latency, whole_run_data
 from web.live.live_series import thinned, time_series_of
 from web.live.live_tiles import (
@@ -27,7 +29,7 @@ from web.live.live_tiles import (
     report_tiles,
     run_positions,
 )
-from web.live.point_reader import PointReader, StartTimes
+from web.live.point_reader import PointReader, StartTimes, read_machine_points
 from web.live.protocol import PerPosition, Tile
 from web.live.series import BucketStats, TimeSeries
 
@@ -109,9 +111,13 @@ def compute_charts(store: Queryable, runs: Sequence[Run], reports: ReportCache |
         wholes_by_id.update(whole_run_data(source, [run.id for run in missing], PEAK_WINDOW_S, with_points=True))
         return {report.run.id: report for report in reports_of(source, missing, wholes_by_id)}
 
-    reports_by_id = reports.prepare(store, runs, compute_reports) if reports else compute_reports(store, runs)
-    engine_points = {run_id: sums.points for run_id, sums in wholes_by_id.items()}
-    tables_by_id = PointReader().read(store, dict.fromkeys(ids, StartTimes()), engine_points=engine_points)
+    with query_pool() as pool:
+        machine_query = pool.submit(read_machine_points, store, dict.fromkeys(ids, StartTimes()))
+        reports_by_id = reports.prepare(store, runs, compute_reports) if reports else compute_reports(store, runs)
+        engine_points = {run_id: whole.points for run_id, whole in wholes_by_id.items()}
+        unread_ids = [run_id for run_id in ids if run_id not in engine_points]
+        engine_points |= live_queries.engine_points(store, dict.fromkeys(unread_ids))
+    tables_by_id = PointReader().join(engine_points, machine_query.result())
     latencies = server_latency(store, ids)
     metrics = metrics_of_runs(store, list(reports_by_id.values()))
     charts = {}

@@ -22,6 +22,22 @@ class StartTimes(NamedTuple):
     gpu: datetime | None = None
 
 
+class MachineTables(NamedTuple):
+    """The rows of one run about its server's machine, oldest first."""
+
+    host: pa.Table
+    gpu: pa.Table
+
+
+def read_machine_points(
+    store: Queryable, since: Mapping[str, StartTimes], until: datetime | None = None
+) -> dict[str, MachineTables]:
+    """Return by run id the rows of host and GPUs after its start times and not after `until`."""
+    host = live_queries.host_points(store, {run_id: start.host for run_id, start in since.items()}, until)
+    gpu = live_queries.gpu_points(store, {run_id: start.gpu for run_id, start in since.items()}, until)
+    return {run_id: MachineTables(host[run_id], gpu[run_id]) for run_id in since}
+
+
 class PointReader:
     """Reads rows, and remembers which runs have counters: their log's rows would show the same samples twice."""
 
@@ -33,20 +49,16 @@ class PointReader:
         store: Queryable,
         since: Mapping[str, StartTimes],
         until: datetime | None = None,
-        engine_points: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, SampleTables]:
-        """Return by run id the rows after its start times and not after `until`.
+        """Return by run id the rows after its start times and not after `until`."""
+        engine = live_queries.engine_points(store, {run_id: start.engine for run_id, start in since.items()}, until)
+        return self.join(engine, read_machine_points(store, since, until))
 
-        engine_points: the engine's rows of runs for which they have been read already.
-        """
-        engine = dict(engine_points or {})
-        engine_since = {run_id: start.engine for run_id, start in since.items() if run_id not in engine}
-        engine |= live_queries.engine_points(store, engine_since, until)
-        host = live_queries.host_points(store, {run_id: start.host for run_id, start in since.items()}, until)
-        gpu = live_queries.gpu_points(store, {run_id: start.gpu for run_id, start in since.items()}, until)
+    def join(self, engine: Mapping[str, pa.Table], machine: Mapping[str, MachineTables]) -> dict[str, SampleTables]:
+        """Return the tables by run id, with one source of the engine's rows per run."""
         return {
-            run_id: SampleTables(self._single_source(run_id, engine[run_id]), host[run_id], gpu[run_id])
-            for run_id in since
+            run_id: SampleTables(self._single_source(run_id, engine[run_id]), *tables)
+            for run_id, tables in machine.items()
         }
 
     def _single_source(self, run_id: str, rows: pa.Table) -> pa.Table:

@@ -32,7 +32,8 @@ DRAWN_SELECTORS = {
     "run": ".pw-numbers",
 }
 MOST_RUNS = 8
-PATIENCE_S = 3.0  # a busy machine draws its page far later anyway; a store that hangs must not delay it
+# The browser needs a second or two for Streamlit's scripts, in which the numbers of long runs can be read further.
+PATIENCE_S = 0.3
 
 
 class FirstLook:
@@ -48,28 +49,31 @@ class FirstLook:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         page = self._page(scope)
-        html = await self._first_html(page, scope) if page is not None else ""
-        if page is None or not html:
+        html = await self._first_html(page, scope) if page is not None else None
+        if page is None or html is None:
             await self._app(scope, receive, send)
             return
         inserting = PageInserter(send, overlay(page, html, assets_url(self._base_path)).encode())
         await self._app(full_page_request(scope), receive, inserting.send)
 
-    async def _first_html(self, page: str, scope: Scope) -> str:
+    async def _first_html(self, page: str, scope: Scope) -> str | None:
         if page == FIRST_PAGE_PATH:
-            return await self._render(self._render_first_page) if scope[ROLE_KEY] in MEMBERS else ""
+            return await self._render(self._render_first_page) if scope[ROLE_KEY] in MEMBERS else None
         run_ids = _visible_run_ids(scope)
-        return await self._render(self._render_cards, run_ids) if run_ids else ""
+        return await self._render(self._render_cards, run_ids) if run_ids else None
 
-    async def _render(self, render: Callable[..., str], *args: Sequence[str]) -> str:
-        """Return the HTML, or '' if rendering takes too long or fails: the page itself will say what is wrong."""
+    async def _render(self, render: Callable[..., str], *args: Sequence[str]) -> str | None:
+        """Return the HTML, '' if it is not ready yet, None if there is none: the page itself will say what is wrong.
+
+        Rendering goes on after the answer, and the page waits for what it reads instead of reading it again.
+        """
         try:
-            return await asyncio.wait_for(asyncio.to_thread(render, *args), PATIENCE_S)
+            return await asyncio.wait_for(asyncio.to_thread(render, *args), PATIENCE_S) or None
         except TimeoutError:
             return ""
         except Exception:
             _log.exception("no first look at %s", args)
-            return ""
+            return None
 
     def _page(self, scope: Scope) -> str | None:
         """Return the requested page if it has a first look."""
@@ -87,9 +91,13 @@ def _visible_run_ids(scope: Scope) -> list[str]:
 
 
 def overlay(page: str, html: str, assets: str) -> str:
-    """Return the HTML of the overlay (the runs at a glance, or the first page's) and of the script that removes it."""
+    """Return the HTML of the overlay (the runs at a glance, or the first page's) and of the script that removes it.
+
+    html: '' if it is not ready yet.
+    """
     muted = '<p class="pw-muted">'
-    content = f"{html}{muted}{LOADING}</p>" if page == FIRST_PAGE_PATH else f"{muted}{LOADING} so far:</p>{html}"
+    is_below = page == FIRST_PAGE_PATH or not html
+    content = f"{html}{muted}{LOADING}</p>" if is_below else f"{muted}{LOADING} so far:</p>{html}"
     selector = markup.text(DRAWN_SELECTORS[page])
     label = "First look" if page == FIRST_PAGE_PATH else "The runs at a glance"
     return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +20,7 @@ from reports.runs.run_report import report_on
 from reports.source_hash import source_hash
 from samples import Batch, CounterSample, Event, GpuSample, HostSample
 from settings import Settings
-from storage.files.report_files import ReportFiles
+from storage.files.report_files import ReportFiles, unpack
 from storage.queries.row_counts import stored_row_counts
 from storage.rows import TIME_COLUMNS
 from storage.store import Store
@@ -208,7 +207,7 @@ def _of_other_types(store: Store, files: ReportFiles) -> None:
 def _rewrite(files: ReportFiles, change: Callable[[bytes], bytes]) -> None:
     for path in _paths(files):
         basis, _, packed = path.read_bytes().partition(b"\n")
-        files.write("r2", path.name, basis.decode(), change(zlib.decompress(packed)))
+        files.write("r2", path.name, basis.decode(), change(unpack(packed)))
 
 
 def _paths(files: ReportFiles) -> list[Path]:
