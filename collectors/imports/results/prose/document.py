@@ -12,6 +12,7 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import (
     benchy_table,
     five_prompts,
+    llama_rows,
     llama_tables,
     lm_eval_dict,
     lm_eval_table,
@@ -155,6 +156,7 @@ def has_benchmark(head: str) -> bool:
     return (
         any(reader.has_printed(head) for reader in PRINTED)
         or llama_tables.has_printed_table(head)
+        or llama_rows.has_rows(head)
         or benchy_table.has_printed_table(head)
     )
 
@@ -215,12 +217,14 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     charts, text = read_charts(text)
     split_tables, text = read_split_tables(text)
     tables, text = read_tables(text)
+    tables = llama_rows.with_lost_heads(tables)
     column_tables, text = read_column_tables(text, _is_head)
+    rows_without_heads, text = llama_rows.read_llama_rows(text, [*tables, *column_tables])
     glued_tables, text = read_glued_tables(text)
     bare_tables, text = read_bare_tables(text)
     flattened_tables, text = read_flattened_tables(text, _is_head)
-    tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *glued_tables, *bare_tables]
-    return [*tables, *flattened_tables], text
+    tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *rows_without_heads]
+    return [*tables, *glued_tables, *bare_tables, *flattened_tables], text
 
 
 def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections) -> None:
