@@ -56,7 +56,7 @@ PRINTED_FORMATS = tuple(
         "lighteval",
         evalplus.TOOL,
         "chats and runtimes (MLX, LM Studio, KoboldCpp, ExLlamaV2, OpenVINO and ONNX Runtime GenAI, ExecuTorch ...)",
-        "testers of HTTP servers (oha, hey, wrk, ApacheBench, autocannon)",
+        "testers of HTTP servers (oha, hey, wrk, wrk2, bombardier, ApacheBench, autocannon)",
     )
 )
 RESULT_FORMATS = ", ".join(
@@ -67,7 +67,9 @@ RESULT_FORMATS = ", ".join(
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", aiperf.GENAI_PERF, "EvalScope",
         "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
-        "Locust's statistics of a model's endpoint", "k6's summary", vegeta.TOOL, optimum_benchmark.TOOL,
+        "Locust's statistics of a model's endpoint", "k6's summary", vegeta.TOOL,
+        "oha's, autocannon's and bombardier's JSON", "hey's and oha's CSV",
+        optimum_benchmark.TOOL,
         llm_load_test.TOOL, "lm-eval", "BFCL",
         *PRINTED_FORMATS, "JSON, YAML or CSV whose names state metric and unit (`ttft_p50_ms`)",
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",

@@ -15,6 +15,8 @@ from collectors.imports.results.tools import (
     bfcl,
     evalscope,
     guidellm,
+    http_tester_csv,
+    http_tester_files,
     inference_perf,
     inferencex,
     llama_bench,
@@ -55,6 +57,6 @@ class ResultReader(Protocol):
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, llama_bench,
     batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
-    k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
+    k6_summary, vegeta, http_tester_files, http_tester_csv, optimum_benchmark, llm_load_test, llama_response,
     ollama_response, sglang_records, startup_bench, lmdeploy, lm_studio, small_csv,
 )  # fmt: skip

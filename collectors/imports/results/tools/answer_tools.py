@@ -21,7 +21,7 @@ NEVER = re.compile(r"(?!)")
 
 
 class AnswerTool(NamedTuple):
-    """A tool: a text in each of its prints, and its lines; `sections`: those below a heading alone."""
+    """A tool: a text in each of its prints, and its lines; `sections`: those below a heading, or above all ("")."""
 
     name: str
     needle: str
