@@ -78,6 +78,7 @@ from collectors.imports.results.tools import (
     perf_console,
     printed_serving,
     send_one,
+    server_counters,
     serving,
     sglang_eval,
     startup_bench,
@@ -131,6 +132,7 @@ def has_figures(head: str) -> bool:
     labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
+        or server_counters.has_printed(unmarked)
         or any(figure.is_speed for figure in read_figure_lines(unmarked, labels_above)[0])
         or states_speed(unmarked, labels_above)
     )
@@ -204,7 +206,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
 def _read_summaries(source: ResultFile, text: str, ticket: Ticket) -> tuple[list[LoadBuilder], str]:
     """Return the loads of what tools printed into a text, and the text with their lines left empty."""
     summaries: list[LoadBuilder] = []
-    for reader in PRINTED:
+    for reader in (server_counters, *PRINTED):
         loads_of_tool, text = reader.read_printed(text, ticket, 3 + len(summaries))
         summaries += loads_of_tool
     loads_of_files, text = read_fenced_files(source, text, ticket, 3 + len(summaries))

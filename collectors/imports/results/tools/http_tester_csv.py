@@ -17,8 +17,8 @@ from collectors.imports.results.values import after, count, number, scaled
 FIRST_FAILURE = 400  # of HTTP's statuses
 
 
-class CsvTool(NamedTuple):
-    """A tool: its columns, and those with the start, the duration (both in seconds) and the status of a request."""
+class RequestTable(NamedTuple):
+    """The columns of a tool, and those with the start, the duration (both in seconds) and the status of a request."""
 
     name: str
     columns: tuple[str, ...]
@@ -28,7 +28,7 @@ class CsvTool(NamedTuple):
 
 
 TOOLS = (
-    CsvTool(
+    RequestTable(
         "hey",
         (
             "response-time", "DNS+dialup", "DNS", "Request-write", "Response-delay", "Response-read", "status-code",
@@ -36,7 +36,7 @@ TOOLS = (
         ),
         "offset", "response-time", "status-code",
     ),
-    CsvTool(
+    RequestTable(
         "oha", ("request-start", "DNS", "DNS+dialup", "Response-delay", "request-duration", "bytes", "status"),
         "request-start", "request-duration", "status",
     ),
@@ -48,7 +48,7 @@ def recognise(head: str) -> bool:
     return _tool_of(head) is not None
 
 
-def _tool_of(head: str) -> CsvTool | None:
+def _tool_of(head: str) -> RequestTable | None:
     first_line = head.lstrip().partition("\n")[0].strip()
     return next((tool for tool in TOOLS if first_line == ",".join(tool.columns)), None)
 
@@ -71,7 +71,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     return [load]
 
 
-def _add_requests(load: LoadBuilder, tool: CsvTool, rows: Sequence[Mapping[str, str]]) -> None:
+def _add_requests(load: LoadBuilder, tool: RequestTable, rows: Sequence[Mapping[str, str]]) -> None:
     """Add the requests, whose times count from the beginning of the load."""
     concurrency = most_in_flight([(_seconds(row[tool.start]), _seconds(row[tool.duration])) for row in rows])
     for sequence, row in enumerate(rows):
@@ -86,7 +86,7 @@ def _add_requests(load: LoadBuilder, tool: CsvTool, rows: Sequence[Mapping[str, 
         )  # fmt: skip
 
 
-def _is_complete(tool: CsvTool, row: Mapping[str, str | None]) -> bool:
+def _is_complete(tool: RequestTable, row: Mapping[str, str | None]) -> bool:
     return all(number(number_or_text(row.get(name))) is not None for name in (tool.start, tool.duration, tool.status))
 
 

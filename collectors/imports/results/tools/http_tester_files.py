@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
@@ -12,7 +11,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools.http_testers import assumption_note
-from collectors.imports.results.values import count, dict_of, list_of, number, text
+from collectors.imports.results.values import count, dict_of, list_of, number, text, time_of_text
 
 POINT = MeasurementPoint("all requests")
 PERCENTILE = re.compile(r"p?(?P<whole>\d{1,2})(?:[._](?P<part>\d{1,3}))?")
@@ -74,7 +73,7 @@ def _add_autocannon(load: LoadBuilder, report: Mapping[str, Any]) -> None:
     """Add a report, whose times are milliseconds; its deviations divide by n."""
     point = POINT._replace(concurrency=count(report.get("connections")))
     latencies, rates = (dict_of(report.get(name)) for name in ("latency", "requests"))
-    load.ts = _time_of(report.get("start")) or load.ts
+    load.ts = time_of_text(report.get("start")) or load.ts
     n = count(latencies.get("totalCount"))
     load.result(point, "e2e_ms", "mean", latencies.get("mean"), n=n, population_sd=latencies.get("stddev"))
     _add_statistics(load, point, "e2e_ms", _without_mean(latencies))
@@ -89,13 +88,6 @@ def _add_autocannon(load: LoadBuilder, report: Mapping[str, Any]) -> None:
 def _without_mean(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the statistics without the mean, which stands under two names."""
     return {name: value for name, value in values.items() if name not in ("mean", "average")}
-
-
-def _time_of(written: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(written).astimezone(UTC) if isinstance(written, str) else None
-    except ValueError:
-        return None
 
 
 # --- bombardier -------------------------------------------------------------------------------------------------------
