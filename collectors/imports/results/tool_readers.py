@@ -14,6 +14,7 @@ from collectors.imports.results.tools import (
     benchy_progress,
     bfcl,
     evalscope,
+    fmperf,
     guidellm,
     http_tester_csv,
     http_tester_files,
@@ -58,5 +59,5 @@ READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, evalscope_html,
     llama_bench, batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
     locust, k6_summary, vegeta, http_tester_files, http_tester_csv, optimum_benchmark, llm_load_test, llama_response,
-    ollama_response, sglang_records, startup_bench, lmdeploy, lm_studio, small_csv,
+    ollama_response, sglang_records, startup_bench, lmdeploy, lm_studio, small_csv, fmperf,
 )  # fmt: skip

@@ -62,6 +62,7 @@ from collectors.imports.results.tools import (
     evalplus,
     evalscope_console,
     evalscope_lines,
+    fmperf,
     guidellm_summary,
     guidellm_tables,
     inference_benchmarker,
@@ -72,6 +73,7 @@ from collectors.imports.results.tools import (
     multi_turn,
     offline_bench,
     ollama,
+    omlx,
     one_batch,
     optimum_benchmark,
     perf_analyzer,
@@ -106,7 +108,7 @@ PRINTED: tuple[PrintedReader, ...] = (
     evalplus, sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
     evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker, trtllm_bench,
-    benchmark_lines,
+    benchmark_lines, omlx, fmperf,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000

@@ -175,7 +175,7 @@ def _add_match(answer: AnswerFigures, match: re.Match[str], readings: Sequence[R
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
     for reading in readings:
         _add_reading(answer, reading)
-    answer.lengths |= {name: int(text) for name, text in groups.items() if name in LENGTHS}
+    answer.lengths |= {name: int(text.replace(",", "")) for name, text in groups.items() if name in LENGTHS}
     answer.facts |= {name[5:]: text.strip()[:200] for name, text in groups.items() if name.startswith("fact_")}
     answer.model = groups.get("model", answer.model)
     answer.name = groups.get("point", answer.name)
@@ -211,7 +211,7 @@ def _readings(tool: AnswerTool, match: re.Match[str]) -> Iterator[Reading]:
 def _value_of(text: str, is_in_ms: bool, factor: float) -> float | None:
     """Return the value of a number, or of a duration with its unit; None for a duration that cannot be read."""
     if not text[-1].isalpha():
-        return converted(float(text), factor)
+        return converted(float(text.replace(",", "")), factor)
     seconds = seconds_of(text.replace(" ", ""))
     return None if seconds is None else converted(seconds, 1e3 if is_in_ms else 1.0)
 
@@ -266,7 +266,7 @@ def _name_of(tool: AnswerTool, answer: AnswerFigures, number: int | None) -> str
     prompt, output, depth = (answer.lengths.get(length) for length in LENGTHS[1:])
     lengths = [f"pp{prompt}" if prompt else "", f"tg{output}" if output else "", f"@ d{depth}" if depth else ""]
     if answer.name or tool.has_answer_per_line:
-        return answer.name or " ".join(filter(None, lengths))
+        return answer.name or " ".join(filter(None, lengths)) or tool.point
     return tool.point if number is None else f"{tool.point.removeprefix('one ')} {number}"
 
 
