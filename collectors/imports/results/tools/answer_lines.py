@@ -17,6 +17,7 @@ from collectors.imports.results.tools.chat_lines import CHAT_TOOLS
 from collectors.imports.results.tools.go_durations import seconds_of
 from collectors.imports.results.tools.http_tester_lines import HTTP_TESTERS
 from collectors.imports.results.tools.http_testers import assumption_note
+from collectors.imports.results.tools.printed import SERVERS_LINE
 from collectors.imports.results.tools.printed_block import (
     PrintedBlock,
     drop_words_of_answers,
@@ -112,7 +113,7 @@ def _blocks_of(tool: AnswerTool, lines: Sequence[str]) -> list[tuple[int, int]]:
             start, end = _closed(tool, lines, (start, end), blocks)
         if len(line) <= MAX_LINE_CHARS and _is_of(tool, line):
             start, end = (start if end else index), index + 1
-        elif not FILLER.fullmatch(line[:MAX_LINE_CHARS]):
+        elif not FILLER.fullmatch(line[:MAX_LINE_CHARS]) and not (tool.is_http_tester and SERVERS_LINE.match(line)):
             start, end = _closed(tool, lines, (start, end), blocks)
     _closed(tool, lines, (start, end), blocks)
     return blocks

@@ -76,9 +76,9 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
             continue
         values = dict(zip(heads, cells, strict=True))
         point = MeasurementPoint(f"{users} at once", count(users))
-        sent, failed = count(values["n_requests"]), count(values["n_fail"])
-        if sent is not None and failed is not None:
-            load.result(point, "requests", "total", sent - failed)
+        request_count, failed = count(values["n_requests"]), count(values["n_fail"])
+        if request_count is not None and failed is not None:
+            load.result(point, "requests", "total", request_count - failed)
         for name, (metric, statistic) in METRICS.items():
             if name in values:
                 load.result(point, metric, statistic, values[name])
