@@ -292,3 +292,22 @@ def test_lines_of_csv_are_requests(tmp_path: Path, tool: str, text: str) -> None
         (2500.0, 0.0, 200, None), (1500.0, 1.0, 200, None), (None, 2.6, 503, "http"),
     ]  # fmt: skip
     assert {row.concurrency for row in requests} == {2}
+
+
+def test_json_below_a_sentence_whose_last_part_is_one_line(tmp_path: Path) -> None:
+    parts = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in AUTOCANNON_JSON.items())
+    (load,) = loads_of_text(tmp_path, "post.md", f"autocannon gave me:\n\n{{\n{parts}\n}}\n")
+    assert load.tool == "autocannon"
+    assert next(row.value for row in results_of(load) if row.metric == "e2e_ms") == 2500.5
+
+
+def test_two_runs_below_each_other_are_two_loads(tmp_path: Path) -> None:
+    text = f"$ oha -c 8 http://x/v1\n{OHA}\n$ oha -c 16 http://x/v1\n{OHA.replace('3.2500', '5.5000')}"
+    loads = loads_of_text(tmp_path, "post.txt", text)
+    rates = [(row.concurrency, row.value) for load in loads for row in results_of(load) if row.metric == "request_tps"]
+    assert rates == [(8, 3.25), (16, 5.5)]
+
+
+def test_durations_keep_their_digits(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, "post.txt", BOMBARDIER.replace("2.41s", "471.00us").replace("5.00s", "51.00ms"))
+    assert [row.value for row in results_of(load) if row.metric == "e2e_ms"][:2] == [0.471, 51.0]

@@ -70,3 +70,16 @@ def test_settings_whose_head_nobody_states_are_numbered(tmp_path: Path) -> None:
 def test_long_lines_are_no_rows(tmp_path: Path, line: str) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", f"{line}\n" * 2000 + BARRED)
     assert [row.value for row in results_of(load)] == [5123.45, 123.45]
+
+
+def test_remarks_behind_rows_and_quoted_rows(tmp_path: Path) -> None:
+    first, second = BARRED.splitlines()
+    (load,) = loads_of_text(tmp_path, "post.md", f"{first} <- slow\n{second}\n")
+    assert [row.value for row in results_of(load)] == [5123.45, 123.45]
+    (load,) = loads_of_text(tmp_path, "bare.md", BLANKS.replace("12.3", "12.3   <-- slow"))
+    assert [row.value for row in results_of(load)] == [5123.45, 123.45]
+    text = f"> {HEAD}> {RULE}> {first}\n\nAnd with ROCm:\n\n> {first.replace('CUDA', 'ROCm').replace('5123', '6123')}\n"
+    loads = loads_of_text(tmp_path, "quoted.md", text)
+    assert [(load.params["backends"], row.value) for load in loads for row in results_of(load)] == [
+        ("CUDA", 5123.45), ("ROCm", 6123.45),
+    ]  # fmt: skip

@@ -88,3 +88,11 @@ def test_a_servers_lines_within_a_testers_report(tmp_path: Path) -> None:
     assert {(row.metric, row.statistic, row.value) for row in results_of(load)} == {
         ("duration_s", "total", 30), ("e2e_ms", "max", 5000), ("e2e_ms", "mean", 2500), ("request_tps", "mean", 3.25),
     }  # fmt: skip
+
+
+def test_a_sweep_whose_name_is_a_unit(tmp_path: Path) -> None:
+    text = "| QPS | TTFT p99 | Output |\n|---|---|---|\n| req/s | ms | tok/s |\n| 2 | 150.5 | 450.5 |\n"
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [(row.metric, row.statistic, row.value) for row in results_of(load)] == [
+        ("ttft_ms", "p99", 150.5), ("output_tps", "stated", 450.5),
+    ]  # fmt: skip

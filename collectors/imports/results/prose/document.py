@@ -84,6 +84,7 @@ from collectors.imports.results.tools import (
     serving,
     sglang_eval,
     startup_bench,
+    timed_responses,
     trtllm_bench,
     vegeta,
     vllm_multi_turn,
@@ -108,7 +109,7 @@ PRINTED: tuple[PrintedReader, ...] = (
     evalplus, sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
     evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker, trtllm_bench,
-    benchmark_lines, omlx, fmperf,
+    benchmark_lines, omlx, fmperf, timed_responses,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000

@@ -120,7 +120,8 @@ def with_units_below(heads: Sequence[str], cells: Sequence[str]) -> list[str] | 
     units = [_BARE_UNIT.fullmatch(cell.strip("*` ")) for cell in cells]
     is_rest_empty = all(unit or has_no_value(cell) for unit, cell in zip(units[1:], cells[1:], strict=True))
     has_units = any(units[1:]) and is_rest_empty and not any(map(str.isdigit, cells[0] if cells else ""))
-    if len(heads) != len(cells) or not has_units or any(map(unit_in, heads)):
+    has_own_units = any(unit and unit_in(head) for unit, head in zip(units[1:], heads[1:], strict=False))
+    if len(heads) != len(cells) or not has_units or has_own_units:
         return None
     return [f"{head} ({unit['unit']})" if unit else head for head, unit in zip(heads, units, strict=True)]
 

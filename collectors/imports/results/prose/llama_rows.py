@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from collectors.imports.results.prose.llama_tables import SETTINGS, SPEED, TEST, is_llama_bench
 from collectors.imports.results.prose.tables import Table, cells_of
+from collectors.imports.results.tools.printed import MARK
 
 MAX_LINE_CHARS = 600
 SIZE, PARAMS = (re.compile(rf"\d{{1,6}}(?:\.\d{{1,3}})? ?{unit}") for unit in (r"[KMG]iB", r"[KMBT]"))
@@ -22,6 +23,7 @@ ROW_WITHOUT_BARS = re.compile(
 FIRST_HEADS, LAST_HEADS = ("model", "size", "params"), ("test", "t/s")
 LEAST_CELLS = len(FIRST_HEADS) + len(LAST_HEADS)
 BACKEND = re.compile(r"[A-Za-z][\w+, -]{0,80}")
+QUOTED = re.compile(r"^[>\s]{1,12}")
 OF_PROCESSOR = re.compile(r"\b(?:CPU|BLAS|ZenDNN)\b")  # then llama-bench prints the threads, not the layers on a GPU
 
 
@@ -68,9 +70,10 @@ def _cells_of_row(line: str) -> list[str]:
     """Return the cells of a row; empty for any other line."""
     if len(line) > MAX_LINE_CHARS or "iB" not in line:
         return []
+    line = MARK.sub("", QUOTED.sub("", line))
     if "|" in line:
         cells = cells_of(line)
-        return cells if _is_row(cells) else []
+        return next((row for row in (cells, cells[:-1]) if _is_row(row)), [])  # a remark may stand behind the last bar
     match = ROW_WITHOUT_BARS.fullmatch(line)
     if match is None:
         return []
