@@ -150,6 +150,7 @@ def _is_evalscope(path: Path) -> bool:
     return path.name == SUMMARY or path.name in (
         "benchmark_args.json",
         "benchmark_percentile.json",
+        "speed_benchmark.json",
         "benchmark_data.db",
     )
 

@@ -29,6 +29,7 @@ TOKENS_WITHOUT_TIME = re.compile(
     rf"{WORDS_BEFORE}\d[\d.,]{{0,12}} (?:\w{{1,12}} )?tokens(?: per){{1,2}} (?:user|request|gpu|card)\b(?! per|/)",
     re.IGNORECASE,
 )
+EXPOSITION = re.compile(r"# (?:HELP|TYPE) [A-Za-z_:][\w:]{0,200} ")
 MEASURED = re.compile(
     r"(?<![A-Za-z\d])(?:TTFT|TPOT|ITL|latency|throughput|tokens per second)(?![A-Za-z\d])", re.IGNORECASE
 )
@@ -58,6 +59,11 @@ def looks_of(source: ResultFile) -> str:
     )
     if is_table and all(0 < len(name) <= MAX_NAME_CHARS for name in columns[1:]):
         return f"a table of comma-separated values with the columns {listed_names(columns)}"
+    if EXPOSITION.match(first_line):
+        return (
+            "the metrics of a server in Prometheus' text format, without a counter of an engine that Pitwall reads and "
+            "that has counted something"
+        )
     if first_line.startswith("<"):
         return "HTML or XML"
     return f"a text that begins “{mask_text(first_line)[:MAX_LINE_CHARS]}”"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
-from collectors.imports.results.prose import k6_summary
+from collectors.imports.results.prose import evalscope_html, k6_summary
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     aiperf,
@@ -14,7 +14,10 @@ from collectors.imports.results.tools import (
     benchy_progress,
     bfcl,
     evalscope,
+    fmperf,
     guidellm,
+    http_tester_csv,
+    http_tester_files,
     inference_perf,
     inferencex,
     llama_bench,
@@ -53,8 +56,8 @@ class ResultReader(Protocol):
 
 
 READERS: tuple[ResultReader, ...] = (
-    benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, llama_bench,
-    batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
-    k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
-    ollama_response, sglang_records, startup_bench, lmdeploy, lm_studio, small_csv,
+    benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, evalscope_html,
+    llama_bench, batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
+    locust, k6_summary, vegeta, http_tester_files, http_tester_csv, optimum_benchmark, llm_load_test, llama_response,
+    ollama_response, sglang_records, startup_bench, lmdeploy, lm_studio, small_csv, fmperf,
 )  # fmt: skip

@@ -84,6 +84,14 @@ def time_of(seconds: Any) -> datetime | None:
     return datetime.fromtimestamp(checked, UTC) if checked is not None and EARLIEST_S < checked < LATEST_S else None
 
 
+def time_of_text(value: Any) -> datetime | None:
+    """Return the time that a text states in the form of ISO 8601; None for anything else."""
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
 def after(start: datetime, seconds: float) -> datetime:
     """Return `start` plus a duration; `start` itself if the duration is implausible."""
     return start + timedelta(seconds=seconds) if -MAX_DURATION_S < seconds < MAX_DURATION_S else start

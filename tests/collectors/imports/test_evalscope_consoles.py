@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.collectors.imports.captured import results_of, value
+import pytest
+
+from tests.collectors.imports.captured import loads_of, results_of, value
 from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_printed_benchmarks import metrics_of
 
@@ -222,3 +224,79 @@ def test_oldest_printed_summary(tmp_path: Path) -> None:
         ("e2e_ms", "p98", 21500),
     ]  # fmt: skip
     assert {row.concurrency for row in results_of(load)} == {128}
+
+
+RATED = {
+    "Test Duration (s)": 12.5, "Concurrency": -1, "Request Rate (req/s)": 2.5, "Total Requests": 20,
+    "Success Requests": 20, "Failed Requests": 0, "Stream Requests": 20, "Non-Stream Requests": 0,
+    "Req Throughput (req/s)": 1.5, "Avg Latency (s)": 3.25, "Avg Input Tokens": 128.0,
+    "Output Throughput (tok/s)": 250.5, "Input Throughput (tok/s)": 0.0, "Avg TTFT (ms)": 95.5, "Avg TPOT (ms)": 0.0,
+}  # fmt: skip
+
+
+def test_levels_of_rates_are_told_apart(tmp_path: Path) -> None:
+    for rate in (2.5, 5.0):
+        folder = tmp_path / "out" / f"rate_{rate}_number_20"
+        folder.mkdir(parents=True)
+        summary = {**RATED, "Request Rate (req/s)": rate, "Avg TTFT (ms)": 95.5 + rate}
+        (folder / "benchmark_summary.json").write_text(json.dumps(summary))
+    (load,) = loads_of(tmp_path / "out")
+    rows = results_of(load)
+    assert [(row.point, row.value) for row in rows if row.metric == "ttft_ms"] == [
+        ("2.5 requests/s", 98), ("5 requests/s", 100.5),
+    ]  # fmt: skip
+    assert {row.metric for row in rows} == {
+        "duration_s", "requests", "failed_requests", "request_tps", "e2e_ms", "prompt_tokens", "output_tps", "ttft_ms",
+    }, "what is 0 there was not measured, and the rate is no result"  # fmt: skip
+
+
+SPEEDS = [
+    {"Prompt Tokens": 1, "Speed(tokens/s)": 50.69, "GPU Memory(GB)": 0.97},
+    {"Prompt Tokens": 6129, "Speed(tokens/s)": 51.36, "GPU Memory(GB)": 0.0},
+]
+GRID = """2026-08-22 10:11:12 - evalscope - INFO:
+Speed Benchmark Results:
+┌─────────────────┬───────────────────┬──────────────────┐
+│   Prompt Tokens │   Speed(tokens/s) │   GPU Memory(GB) │
+├─────────────────┼───────────────────┼──────────────────┤
+│               1 │             50.69 │             0.97 │
+├─────────────────┼───────────────────┼──────────────────┤
+│            6129 │             51.36 │             0    │
+└─────────────────┴───────────────────┴──────────────────┘
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("speed_benchmark.json", json.dumps(SPEEDS, indent=4)), ("post.txt", GRID)])
+def test_speeds_of_prompts_of_several_lengths(tmp_path: Path, name: str, text: str) -> None:
+    (load,) = loads_of_text(tmp_path, name, text)
+    assert load.tool == "evalscope"
+    assert [(row.point, row.metric, row.statistic, row.value, row.prompt_tokens) for row in results_of(load)] == [
+        ("pp1", "e2e_tps", "mean", 50.69, 1), ("pp1: GPU memory", "stated", "mean", 0.97, 1),
+        ("pp6129", "e2e_tps", "mean", 51.36, 6129),
+    ]  # fmt: skip
+
+
+def test_report_in_html(tmp_path: Path) -> None:
+    heads = ("Conc.", "Rate", "RPS", "Avg Lat.(s)", "P99 Lat.(s)", "Avg TTFT(ms)", "Gen. tok/s", "Success Rate")
+    rows = (
+        ("8", "INF", "1.5", "3.25", "4.5", "95.5", "250.5", "100.0%"),
+        ("INF", "5.0", "2.5", "4.25", "5.5", "105.5", "350.5", "95.0%"),
+    )
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    text = (
+        "<!DOCTYPE html>\n<html><head><title>Performance Report — acme/small</title></head><body>\n"
+        "<table><tbody><tr><td>Model</td><td>acme/small</td></tr><tr><td>Total Requests</td><td>70</td></tr></tbody>"
+        f"</table><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>\n"
+        '<section id="section-latency"><table><tr><td>TTFT 5 ms</td></tr></table></section></body></html>\n'
+    )
+    (load,) = loads_of_text(tmp_path, "perf_report.html", text)
+    assert (load.tool, load.model) == ("evalscope", "acme/small")
+    assert [(row.point, row.metric, row.statistic, row.value) for row in results_of(load)] == [
+        ("8 at once", "request_tps", "mean", 1.5), ("8 at once", "e2e_ms", "mean", 3250),
+        ("8 at once", "e2e_ms", "p99", 4500), ("8 at once", "ttft_ms", "mean", 95.5),
+        ("8 at once", "output_tps", "mean", 250.5), ("8 at once: success rate", "stated", "stated", 100),
+        ("5 requests/s", "request_tps", "mean", 2.5), ("5 requests/s", "e2e_ms", "mean", 4250),
+        ("5 requests/s", "e2e_ms", "p99", 5500), ("5 requests/s", "ttft_ms", "mean", 105.5),
+        ("5 requests/s", "output_tps", "mean", 350.5), ("5 requests/s: success rate", "stated", "stated", 95),
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.readers import unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 
 TIMINGS = {
     "cache_n": 900, "prompt_n": 100, "prompt_ms": 60.5, "prompt_per_token_ms": 0.6, "prompt_per_second": 1652.5,
@@ -63,3 +64,17 @@ def test_a_part_of_an_object_is_told(tmp_path: Path) -> None:
     assert "a.json looks like a part of a JSON object, which begins with “results”." in unknown_file_reason(
         ResultFile(path, "a.json")
     )
+
+
+def test_streams_between_fences(tmp_path: Path) -> None:
+    chunk = (
+        'data: {"choices":[],"model":"small","object":"chunk","timings":{"prompt_n":40,"prompt_ms":50.0,'
+        '"prompt_per_second":800.0,"predicted_n":200,"predicted_ms":2500.0,"predicted_per_second":80.5}}\n'
+    )
+    stream = f'data: {{"choices":[{{"delta":{{"content":"Hi"}}}}],"model":"small"}}\n\n{chunk}\ndata: [DONE]\n'
+    text = f"With drafts:\n\n```\n{stream}```\n\nWithout:\n\n```\n{stream.replace('80.5', '40.5')}```\n"
+    loads = loads_of_text(tmp_path, "post.md", text)
+    speeds = [
+        (load.params["heading"], row.value) for load in loads for row in results_of(load) if row.metric == "decode_tps"
+    ]
+    assert speeds == [("With drafts", 80.5), ("Without", 40.5)]

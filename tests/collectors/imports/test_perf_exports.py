@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.collectors.imports.captured import results_of, value
 from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_printed_benchmarks import metrics_of
@@ -153,4 +155,25 @@ def test_speeds_below_a_table_of_early_genai_perf(tmp_path: Path) -> None:
     assert metrics_of(load) == [
         ("e2e_ms", "mean", 1500.5), ("output_tps", "mean", 184.5), ("request_tps", "mean", 0.75),
         ("goodput_rps", "mean", 0.5),
+    ]  # fmt: skip
+
+
+EXPORTED_CSV = (
+    "Metric,avg,min,max,p99,p50\nTime To First Token (ms),95.50,80.25,150.75,149.50,90.50\n"
+    'Request Latency (ms),"1,700.50","1,500.25","2,000.75","1,999.50","1,690.50"\n\n'
+    "Metric,Value\nOutput Token Throughput (per sec),600.50\nRequest Count (count),48.00\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text", [f"Our run:\n\n```\n{EXPORTED_CSV}```\n", f"Our run:\n\n{EXPORTED_CSV}\nIs it slow?\n"]
+)
+def test_csv_within_a_text(tmp_path: Path, text: str) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert load.tool == "GenAI-Perf"
+    assert [(row.metric, row.statistic, row.value) for row in results_of(load)] == [
+        ("ttft_ms", "mean", 95.5), ("ttft_ms", "min", 80.25), ("ttft_ms", "max", 150.75), ("ttft_ms", "p99", 149.5),
+        ("ttft_ms", "median", 90.5), ("e2e_ms", "mean", 1700.5), ("e2e_ms", "min", 1500.25),
+        ("e2e_ms", "max", 2000.75), ("e2e_ms", "p99", 1999.5), ("e2e_ms", "median", 1690.5),
+        ("output_tps", "mean", 600.5), ("requests", "total", 48),
     ]  # fmt: skip

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.heads import LEVEL_HEADS, RATE_HEAD, plain
+from collectors.imports.results.prose.heads import LEVEL_HEADS, RATE_HEAD, plain, with_units_below
 from collectors.imports.results.prose.number_text import has_no_value, read_cell, states_failure
 from collectors.imports.results.prose.tables import Table, cells_of
 
@@ -47,6 +47,7 @@ class _AlignedBlock(NamedTuple):
     has_rule: bool = False
     has_index: bool = False  # of a DataFrame
     row_lines: Sequence[int] = ()  # from 1, if they are not below each other
+    names_above: int = 0  # 1 if the line above has the names, and the heads the units
 
 
 def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
@@ -62,6 +63,7 @@ def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
         if block is None:
             index += 1
             continue
+        index -= block.names_above
         above = [line for line in lines[max(0, index - 2) : index] if line.strip()]
         # The rows of other tables stand two lines below their heads.
         title = above[-1].strip()[:200] if above else ""
@@ -101,7 +103,9 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     width, end = len(heads) - is_continued, end + has_rule
     index_names = [] if has_rule else _index_names(lines, end, width)
     end += bool(index_names)
-    first_cells = _without_remark(_cells(lines[end])) if end < len(lines) else []
+    is_parted = end + 1 < len(lines) and not lines[end].strip()  # by a blank line, as the rows are then too
+    first_row = end + is_parted
+    first_cells = _without_remark(_cells(lines[first_row])) if first_row < len(lines) else []
     has_index = bool(index_names) or (not has_rule and len(first_cells) == width + 1)
     heads = [*(index_names or ([""] if has_index else [])), *heads]
     heads = heads if has_index or has_rule else _with_unit_of_first(heads, is_head)
@@ -116,7 +120,8 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     rows: list[list[str]] = []
     row_lines: list[int] = []
     while end < len(lines):
-        at = end + (has_rule and not lines[end].strip() and end + 1 < len(lines))  # pandoc parts rows by empty lines
+        may_be_parted = has_rule or is_parted  # pandoc parts rows by empty lines
+        at = end + (may_be_parted and not lines[end].strip() and end + 1 < len(lines))
         row = _row_below_rule(lines[at], starts) if starts else _row(lines[at], full_width, len(index_names))
         if rows and at == end and row and not any(row[1:]) and not any(map(str.isdigit, row[0])):
             rows[-1][0] = f"{rows[-1][0]} {row[0]}"  # the name of a row in two lines
@@ -127,7 +132,13 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
         rows.append(row)
         row_lines.append(at + 1)
         end = at + 1
-    return _AlignedBlock(heads, rows, first, end, has_rule, has_index, row_lines) if rows else None
+    names = _cells(lines[index - 1]) if index and not grouped_heads else []
+    named_heads = with_units_below(names, heads) if len(names) == len(heads) else None
+    names_above = 1 if named_heads else 0
+    return (
+        _AlignedBlock(named_heads or heads, rows, first, end, has_rule, has_index, row_lines, names_above)
+        if rows else None
+    )  # fmt: skip
 
 
 def _with_metric_above(heads: list[str], line_above: str, is_head: IsHead) -> list[str]:

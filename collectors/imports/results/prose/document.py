@@ -12,6 +12,7 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import (
     benchy_table,
     five_prompts,
+    llama_rows,
     llama_tables,
     lm_eval_dict,
     lm_eval_table,
@@ -61,6 +62,7 @@ from collectors.imports.results.tools import (
     evalplus,
     evalscope_console,
     evalscope_lines,
+    fmperf,
     guidellm_summary,
     guidellm_tables,
     inference_benchmarker,
@@ -71,15 +73,18 @@ from collectors.imports.results.tools import (
     multi_turn,
     offline_bench,
     ollama,
+    omlx,
     one_batch,
     optimum_benchmark,
     perf_analyzer,
     perf_console,
     printed_serving,
     send_one,
+    server_counters,
     serving,
     sglang_eval,
     startup_bench,
+    timed_responses,
     trtllm_bench,
     vegeta,
     vllm_multi_turn,
@@ -104,7 +109,7 @@ PRINTED: tuple[PrintedReader, ...] = (
     evalplus, sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
     evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker, trtllm_bench,
-    benchmark_lines,
+    benchmark_lines, omlx, fmperf, timed_responses,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
@@ -130,6 +135,7 @@ def has_figures(head: str) -> bool:
     labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
+        or server_counters.has_printed(unmarked)
         or any(figure.is_speed for figure in read_figure_lines(unmarked, labels_above)[0])
         or states_speed(unmarked, labels_above)
     )
@@ -155,6 +161,7 @@ def has_benchmark(head: str) -> bool:
     return (
         any(reader.has_printed(head) for reader in PRINTED)
         or llama_tables.has_printed_table(head)
+        or llama_rows.has_rows(head)
         or benchy_table.has_printed_table(head)
     )
 
@@ -202,7 +209,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
 def _read_summaries(source: ResultFile, text: str, ticket: Ticket) -> tuple[list[LoadBuilder], str]:
     """Return the loads of what tools printed into a text, and the text with their lines left empty."""
     summaries: list[LoadBuilder] = []
-    for reader in PRINTED:
+    for reader in (server_counters, *PRINTED):
         loads_of_tool, text = reader.read_printed(text, ticket, 3 + len(summaries))
         summaries += loads_of_tool
     loads_of_files, text = read_fenced_files(source, text, ticket, 3 + len(summaries))
@@ -215,12 +222,14 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     charts, text = read_charts(text)
     split_tables, text = read_split_tables(text)
     tables, text = read_tables(text)
+    tables = llama_rows.with_lost_heads(tables)
     column_tables, text = read_column_tables(text, _is_head)
+    rows_without_heads, text = llama_rows.read_llama_rows(text, [*tables, *column_tables])
     glued_tables, text = read_glued_tables(text)
     bare_tables, text = read_bare_tables(text)
     flattened_tables, text = read_flattened_tables(text, _is_head)
-    tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *glued_tables, *bare_tables]
-    return [*tables, *flattened_tables], text
+    tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *rows_without_heads]
+    return [*tables, *glued_tables, *bare_tables, *flattened_tables], text
 
 
 def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections) -> None:

@@ -20,6 +20,8 @@ from domain import JsonValue
 FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,8}|~{3,8})\s{0,4}[\w.+-]{0,20}\s{0,8}")
 MAX_HEAD_CHARS = 64 << 10
 LEAST_COMMAS = 2
+ENDS_OF_SENTENCE = (".", "?", "!", ":")
+LEAST_COMMAS_OF_HEAD = 4  # without fences
 MOST_OBJECTS, MOST_LINES_OF_OBJECT = 40, 400  # without fences
 JSON_STARTS = ("{", "[")
 OBJECT_START = re.compile(r'\{"|[{\[]\s{0,9}$')
@@ -46,7 +48,7 @@ def read_fenced_files(
             continue
         own_ticket = ticket._replace(token=f"{ticket.token}-{first_number + len(loads)}")
         try:
-            loads_of_file = reader.read(source.passage("\n".join(bare_lines[start:end])), own_ticket)
+            loads_of_file = reader.read(source.passage("\n".join([*bare_lines[start:end], ""])), own_ticket)
         except ImportRefusedError:
             continue
         for load in loads_of_file:
@@ -66,14 +68,20 @@ def _labels_above(lines: Sequence[str], start: int) -> dict[str, JsonValue]:
 
 
 def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the lines between two fences begin and end, if they may be JSON or CSV, and other JSON objects."""
+    """Yield where the lines between two fences begin and end, if they may be JSON or CSV, and those without fences."""
     start: int | None = None
-    attempts, end = 0, 0
+    attempts, heads, end = 0, 0, 0
     for index, line in enumerate(lines):
         if start is None and index >= end and OBJECT_START.match(line) and attempts < MOST_OBJECTS:
             attempts += 1
             if count := _lines_of_objects(lines, index):
                 end = index + count
+                yield index, end
+            continue
+        if start is None and index >= end and line.count(",") >= LEAST_COMMAS_OF_HEAD and heads < MOST_OBJECTS:
+            heads += 1
+            if line[0].isalpha() and _reader_of([line, ""]):
+                end = index + _lines_of_csv(lines, index)
                 yield index, end
             continue
         if not (line.lstrip()[:3] in ("```", "~~~") and FENCE.fullmatch(line)):
@@ -85,6 +93,17 @@ def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if first_line.startswith(JSON_STARTS) or first_line.count(",") >= LEAST_COMMAS:
             yield start, index
         start = None
+
+
+def _lines_of_csv(lines: Sequence[str], first: int) -> int:
+    """Return how many lines a CSV takes up that begins there; a blank line may part its tables."""
+    end = first + 1
+    while end < len(lines):
+        next_line = lines[end] if lines[end].strip() else "".join(lines[end + 1 : end + 2])
+        if "," not in next_line or next_line.rstrip().endswith(ENDS_OF_SENTENCE):
+            break
+        end += 1
+    return end - first
 
 
 def _lines_of_objects(lines: Sequence[str], first: int) -> int:

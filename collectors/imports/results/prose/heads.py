@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from collectors.imports.results.prose.metric_names import words
-from collectors.imports.results.prose.number_text import StatedNumber
+from collectors.imports.results.prose.number_text import StatedNumber, has_no_value
 from collectors.imports.results.prose.shared_columns import TIGHT, split_parts
-from collectors.imports.results.prose.units import unit_in, unit_of_latencies
+from collectors.imports.results.prose.units import RATES, pattern_of, unit_in, unit_of_latencies
 
 CONCURRENCY_HEAD = words(
     r"併發數?|并发数?|(?:max(?:imum)? |real |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
@@ -55,6 +55,7 @@ _LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'
     r"(?:\)?,? \(?(?:in )?(?P<late_unit>ms|s)\b)?"
 )
 _PROMPT_TEST, _ANSWER_TEST = (words(rf".{{1,40}} {test}(?: new)?") for test in ("pp", "tg"))
+_BARE_UNIT = words(rf"[(\[]?(?P<unit>{pattern_of(*RATES, 'ms', 's', '%', 'GB', 'GiB')})[)\]]?")
 UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
 DERIVED_HEAD = words(  # of a column that compares others
@@ -109,6 +110,20 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     return next(
         (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
     )
+
+
+def with_units_below(heads: Sequence[str], cells: Sequence[str]) -> list[str] | None:
+    """Return heads with the units that stand alone in the cells below them; None if those are no row of units.
+
+    The first column may have a word there: 'reqs' below 'Concurrency'.
+    """
+    units = [_BARE_UNIT.fullmatch(cell.strip("*` ")) for cell in cells]
+    is_rest_empty = all(unit or has_no_value(cell) for unit, cell in zip(units[1:], cells[1:], strict=True))
+    has_units = any(units[1:]) and is_rest_empty and not any(map(str.isdigit, cells[0] if cells else ""))
+    has_own_units = any(unit and unit_in(head) for unit, head in zip(units[1:], heads[1:], strict=False))
+    if len(heads) != len(cells) or not has_units or has_own_units:
+        return None
+    return [f"{head} ({unit['unit']})" if unit else head for head, unit in zip(heads, units, strict=True)]
 
 
 def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], words_above: str) -> list[str]:

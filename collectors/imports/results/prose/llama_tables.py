@@ -52,12 +52,12 @@ NEEDED_ROW_NAMES = {"pp", "tg", "speed_pp", "speed_tg"}
 def has_printed_table(head: str) -> bool:
     """Return whether a text has the head of such a table."""
     lines = (line for line in head.splitlines() if line.count("|") > 2 and len(line) < 4096)
-    return any("t/s" in line and (_is_llama_bench(heads := cells_of(line)) or _is_batched(heads)) for line in lines)
+    return any("t/s" in line and (is_llama_bench(heads := cells_of(line)) or _is_batched(heads)) for line in lines)
 
 
 def is_printed_table(table: Table) -> bool:
     """Return whether one of the three tools printed a table, or a script that compares builds by llama-bench."""
-    return _is_llama_bench(table.heads) or _is_batched(table.heads) or bool(_compared_builds(table.heads))
+    return is_llama_bench(table.heads) or _is_batched(table.heads) or bool(_compared_builds(table.heads))
 
 
 def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: int) -> list[LoadBuilder]:
@@ -70,11 +70,11 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: in
     is_build_above = bool(_build_of(lines[: tables[0].line - 1])) if tables else False
     for index, table in enumerate(tables):
         before = lines[end : table.line - 1]
-        end = table.line + 1 + len(table.rows)
+        end = table.line_of(len(table.rows) - 1)
         after = lines[end : tables[index + 1].line - 1 if index + 1 < len(tables) else None]
         if builds := _compared_builds(table.heads):
             tests += _compared_tests(table, builds, _surroundings(before), notes)
-        elif _is_llama_bench(table.heads):
+        elif is_llama_bench(table.heads):
             heading = {"table": table.heading} if table.heading else {}
             tests += _bench_tests(
                 table, heading | _surroundings(before) | _build_of(before if is_build_above else after), notes
@@ -105,7 +105,8 @@ def _build_of(after: Sequence[str]) -> dict[str, JsonValue]:
 
 
 # --- llama-bench ------------------------------------------------------------------------------------------------------
-def _is_llama_bench(heads: Sequence[str]) -> bool:
+def is_llama_bench(heads: Sequence[str]) -> bool:
+    """Return whether heads are those of llama-bench, all or some of them."""
     names = {_plain(head).lower() for head in heads}
     is_shortened = names <= {"model", "test", "t/s", *SETTINGS}
     return {"model", "test", "t/s"} <= names and (is_shortened or bool({"size", "params", "backend"} & names))
@@ -116,7 +117,7 @@ def _bench_tests(table: Table, facts: Mapping[str, JsonValue], notes: list[str])
     left_out = [head for head in heads if not SETTING_HEAD.fullmatch(head) and head.lower() != "t/s" and head]
     notes += [f"The column {head!r} was left out." for head in left_out if not DERIVED.search(head)]
     tests = []
-    for line, row in enumerate(table.rows, table.line + 2):
+    for line, row in table.numbered_rows():
         cells = {head: _plain(cell) for head, cell in zip(heads, row, strict=False)}
         lowered = {head.lower(): cell for head, cell in cells.items()}
         test, speed = TEST.fullmatch(lowered.get("test", "")), SPEED.fullmatch(lowered.get("t/s", ""))
@@ -151,7 +152,7 @@ def _compared_tests(
     heads = [_plain(head) for head in table.heads]
     tests = []
     for build_index, build in builds.items():
-        for line, row in enumerate(table.rows, table.line + 2):
+        for line, row in table.numbered_rows():
             cells = [_plain(cell) for cell in row]
             test = TEST.fullmatch(
                 next((cell for head, cell in zip(heads, cells, strict=False) if head.lower() == "test"), "")
@@ -193,7 +194,7 @@ def _batched_load(table: Table, before: Sequence[str], ticket: Ticket, number: i
     path = facts.get("model_filename")
     command = command_among(before, BENCH_PROGRAM)
     load.model = path if isinstance(path, str) else model_of(command) if command else None
-    for line, row in enumerate(table.rows, table.line + 2):
+    for line, row in table.numbered_rows():
         values = {name: _number_of(_plain(cell)) for name, cell in zip(names, row, strict=False) if name}
         if len(row) < len(names) or not batched_bench.add_row(load, values, line):
             load.notes.append(f"Line {line} was left out: it is not a complete row.")

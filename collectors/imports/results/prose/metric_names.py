@@ -40,13 +40,18 @@ _EVAL_ALONE = rf"^(?:gen(?:eration)? )?eval{_STATISTIC}"  # llama.cpp's word for
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
-    (r"(?<![a-z0-9_])itl(?![a-z0-9_])|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
+    (
+        r"(?<![a-z0-9_])itl(?![a-z0-9_])|inter[- ]token|\btbt\b|time between tokens"
+        r"|\bnext[- ]?token latency\b|\blatency next[- ]?token\b",
+        "itl_ms",
+    ),
     (
         r"(?<![a-z0-9_])tpot(?![a-z0-9_])|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency",
         "tpot_ms",
     ),
     (
         r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
+        r"|\blatency prefill\b"
         rf"|\bprefill(?=(?: \(m?s\))?\W*$)|\bprompt (?:eval(?:uation)?|processing){_STATISTIC}"
         rf"|^prompt{_STATISTIC}",
         "prompt_ms",
@@ -185,6 +190,7 @@ PER_GPU_RULES = (
 )
 OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  # no speed, and no rate of all drafts
 _SIDES = (words(PROMPT), words(GENERATION))
+_BOTH_TESTS = words(r"\bpp ?\d{1,7}(?: ?[/+,x×] ?| )tg ?\d{1,7}\b")
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(
@@ -266,6 +272,19 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )
+
+
+def without_both_tests(column_name: str, label: str) -> tuple[str, str]:
+    """Return both names, without a test of both sides where one names what was measured itself, or as a speed of both.
+
+    Beside 'pp512/tg128' the column 'tg TPS' is the speed of the answers; llama-bench's 'pp512+tg128' counts all tokens.
+    """
+    for test, other_name in ((label, column_name), (column_name, label)):
+        if match := _BOTH_TESTS.search(test):
+            words_left = _BOTH_TESTS.sub("total throughput" if "+" in match[0] else "", test)
+            words_left = test.replace(match[0], "") if _names_side(other_name) else words_left
+            return (other_name, words_left) if test is label else (words_left, other_name)
+    return column_name, label
 
 
 def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> tuple[str, str]:

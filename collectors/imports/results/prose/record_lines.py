@@ -11,6 +11,8 @@ from collectors.imports.results.prose.record_values import python_value
 
 MAX_LINE_CHARS, LEAST_PAIRS, LEAST_LINES = 4_000, 3, 2
 OBJECT = re.compile(r"(?P<prefix>[^{}\n]{0,120}?)(?P<object>\{\s?[\"'].{1,4000}\})\s{0,40}")
+JSON_NAME = re.compile(r'\s{0,99}"[^"]{1,80}"\s{0,9}:\s{0,9}')
+END_OF_STREAM = re.compile(r"\s{0,12}data: {0,4}\[DONE\]\s{0,40}")  # behind the objects of a streamed answer
 LABEL = re.compile(r"(?P<label>[A-Za-z][\w .=/-]{0,40}?)\s{0,3}(?::|=>|->)")
 NO_LABEL = re.compile(
     r"(?:final |bench(?:mark)? )?(?:results?|metrics?|summary|stats?|json|output|info|debug|data)", re.IGNORECASE
@@ -34,7 +36,7 @@ def with_bare_records(lines: Sequence[str]) -> list[str]:
         own_pairs = pairs[at]
         is_run = own_pairs and any(near and list(near) == list(own_pairs) for near in neighbours)
         record = objects[at] or (own_pairs if is_run else None)
-        bare_lines.append(json.dumps(record) if record else line)
+        bare_lines.append(json.dumps(record) if record else "" if END_OF_STREAM.fullmatch(line) else line)
     return bare_lines
 
 
@@ -43,6 +45,8 @@ def _object_in(line: str) -> dict[str, Any] | None:
     match = OBJECT.fullmatch(line) if len(line) <= MAX_LINE_CHARS and "{" in line else None
     if match is None or (not match["prefix"].strip() and match["object"].startswith('{"')):
         return None
+    if JSON_NAME.fullmatch(match["prefix"]):
+        return None  # the last part of an object of several lines
     try:
         value = json.loads(match["object"])
     except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.heads import METRIC_HEAD
+from collectors.imports.results.prose.heads import METRIC_HEAD, with_units_below
 from collectors.imports.results.source import HEAD_BYTES
 
 NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}|[A-Za-z]\w{0,40}:[\w:]{1,60}")
@@ -54,6 +54,8 @@ def values_of(text: str) -> SeparatedValues | None:
     if is_ragged or rows[0] in rows[1:]:
         return None  # other words, or several tables
     heads = [INDEX if name in INDEX_NAMES and not number else name for number, name in enumerate(rows[0])]
+    if named_heads := with_units_below(heads, rows[1]) if len(rows) > 1 else None:
+        heads, rows = named_heads, [rows[0], *rows[2:]]
     if heads[0] == INDEX and all(row[0] == str(number) for number, row in enumerate(rows[1:])):
         heads[0] = ""
     rows = rows[1:] if separator == "," else _with_decimal_points(rows[1:])

@@ -18,6 +18,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     own_metric_of,
     statistic_of,
+    without_both_tests,
     without_workload,
 )
 from collectors.imports.results.prose.number_text import StatedNumber
@@ -60,6 +61,7 @@ def add_number(
     if value.unit == "%" and _names_measurement(f"{column_name} {label}", column_name, label):
         return  # an error, a spread or a share of a speed or a latency, which is no measurement of it
     title = _name_of_title(title)
+    column_name, label = without_both_tests(column_name, label)
     column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
     description = f"{column_name} {label} {value.words}"
     if metric_name := (

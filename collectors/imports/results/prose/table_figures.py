@@ -19,6 +19,7 @@ from collectors.imports.results.prose.heads import (
     names_latency,
     plain,
     with_rates_sent,
+    with_units_below,
     with_units_of_tests,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
@@ -176,6 +177,8 @@ def _with_second_heads(table: Table) -> Table:
     Below 'Req/s' and an empty head stand 'main' and 'this PR'.
     """
     names = table.rows[0] if table.rows else []
+    if named_heads := with_units_below(table.heads, names):
+        return _without_first_row(table, named_heads)
     if _has_units_below(table.heads, names):
         heads = [f"{head} {name}".strip() for head, name in zip(table.heads, names, strict=True)]
         return _without_first_row(table, heads)

@@ -39,6 +39,10 @@ class Table(NamedTuple):
         """Return the line of a row, counted from 0; Markdown's first row stands below the rule."""
         return self.row_lines[row_number] if self.row_lines else self.line + 2 + row_number
 
+    def numbered_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield each row with its line."""
+        return ((self.line_of(index), row) for index, row in enumerate(self.rows))
+
 
 def read_tables(text: str) -> tuple[list[Table], str]:
     """Return the tables, and the text with their lines left empty."""

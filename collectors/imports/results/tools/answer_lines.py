@@ -17,6 +17,7 @@ from collectors.imports.results.tools.chat_lines import CHAT_TOOLS
 from collectors.imports.results.tools.go_durations import seconds_of
 from collectors.imports.results.tools.http_tester_lines import HTTP_TESTERS
 from collectors.imports.results.tools.http_testers import assumption_note
+from collectors.imports.results.tools.printed import SERVERS_LINE
 from collectors.imports.results.tools.printed_block import (
     PrintedBlock,
     drop_words_of_answers,
@@ -32,8 +33,11 @@ MAX_LINE_CHARS = 600
 FACTORS = {  # suffix of a group -> suffix of the metric, and the factor between them
     "_ms": {"_ms": 1.0, "_s": 1e-3},
     "_s": {"_s": 1.0, "_ms": 1e3},
-    "_us": {"_ms": 1e-3},
+    "_us": {"_ms": 1e-3, "_s": 1e-6},
     "_ns": {"_ms": 1e-6, "_s": 1e-9},
+    "_10s": {"_ms": 1e4, "_s": 10.0},
+    "_min": {"_ms": 6e4, "_s": 60.0},
+    "_10min": {"_ms": 6e5, "_s": 600.0},
     "_percent": {"": 1e-2},
 }
 STATED_UNITS = {
@@ -48,6 +52,7 @@ STATED_UNITS = {
 }
 NO_READINGS = {"percent", "model", "point", "level", "prompt_length", "output_length", "depth_length"}
 ZEROS_NOTE = "Times and speeds of 0 were left out: nothing was measured."
+COUNTS = {"requests", "failed_requests"}
 LENGTHS = ("level", "prompt_length", "output_length", "depth_length")
 MARKS = re.compile(r"[*`]")  # of Markdown
 FILLER = re.compile(r"\s{0,99}(?:[-=─]{2,200}\s{0,9})?")
@@ -108,7 +113,7 @@ def _blocks_of(tool: AnswerTool, lines: Sequence[str]) -> list[tuple[int, int]]:
             start, end = _closed(tool, lines, (start, end), blocks)
         if len(line) <= MAX_LINE_CHARS and _is_of(tool, line):
             start, end = (start if end else index), index + 1
-        elif not FILLER.fullmatch(line[:MAX_LINE_CHARS]):
+        elif not FILLER.fullmatch(line[:MAX_LINE_CHARS]) and not (tool.is_http_tester and SERVERS_LINE.match(line)):
             start, end = _closed(tool, lines, (start, end), blocks)
     _closed(tool, lines, (start, end), blocks)
     return blocks
@@ -131,7 +136,8 @@ def _is_of(tool: AnswerTool, line: str) -> bool:
 
 
 def _is_section(tool: AnswerTool, line: str) -> bool:
-    return _plain(line).lower().rstrip(":") in tool.sections
+    words = _plain(line).lower().rstrip(":")
+    return words != "" and words in tool.sections
 
 
 def _plain(line: str) -> str:
@@ -158,8 +164,9 @@ def _answers(tool: AnswerTool, lines: Sequence[str]) -> list[AnswerFigures]:
             keys = {(reading.metric, reading.statistic, reading.name) for reading in answers[-1].readings}
             answers[-1].has_zeros |= any(_is_of_nothing(reading) for reading in readings)
             readings = [reading for reading in readings if not _is_of_nothing(reading)]
-            is_repeated = any((reading.metric, reading.statistic, reading.name) in keys for reading in readings)
-            if is_repeated or tool.has_answer_per_line:
+            repeated = [reading for reading in readings if (reading.metric, reading.statistic, reading.name) in keys]
+            is_count = tool.is_http_tester and len(readings) == 1 and readings[0].metric in COUNTS
+            if (repeated and not is_count) or tool.has_answer_per_line:
                 answers.append(AnswerFigures())
             _add_match(answers[-1], match, readings)
     return [answer for answer in answers if answer.readings]
@@ -167,11 +174,21 @@ def _answers(tool: AnswerTool, lines: Sequence[str]) -> list[AnswerFigures]:
 
 def _add_match(answer: AnswerFigures, match: re.Match[str], readings: Sequence[Reading]) -> None:
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
-    answer.readings += readings
-    answer.lengths |= {name: int(text) for name, text in groups.items() if name in LENGTHS}
+    for reading in readings:
+        _add_reading(answer, reading)
+    answer.lengths |= {name: int(text.replace(",", "")) for name, text in groups.items() if name in LENGTHS}
     answer.facts |= {name[5:]: text.strip()[:200] for name, text in groups.items() if name.startswith("fact_")}
     answer.model = groups.get("model", answer.model)
     answer.name = groups.get("point", answer.name)
+
+
+def _add_reading(answer: AnswerFigures, reading: Reading) -> None:
+    """Add a reading; a count that stands already is that of answers with another status, and both are added up."""
+    for index, earlier_reading in enumerate(answer.readings):
+        if reading[:2] == earlier_reading[:2] and reading.metric in COUNTS:
+            answer.readings[index] = reading._replace(value=earlier_reading.value + reading.value)
+            return
+    answer.readings.append(reading)
 
 
 def _readings(tool: AnswerTool, match: re.Match[str]) -> Iterator[Reading]:
@@ -184,15 +201,20 @@ def _readings(tool: AnswerTool, match: re.Match[str]) -> Iterator[Reading]:
         statistic = _percentile(percent) if percent else statistic.replace("_", ".") or tool.statistic
         if name.startswith("stated_"):
             words, _, unit = name[7:].rpartition("_")
-            yield Reading(STATED, statistic, float(text), STATED_UNITS[unit], words.replace("_", " "))
+            if (value := _value_of(text, unit == "ms", 1.0)) is not None:
+                yield Reading(STATED, statistic, value, STATED_UNITS[unit], words.replace("_", " "))
             continue
         metric, factor = metric_of(name)
-        if text[-1].isalpha():  # a duration with its unit
-            seconds = seconds_of(text.replace(" ", ""))
-            if seconds is not None:
-                yield Reading(metric, statistic, converted(seconds, 1e3 if metric.endswith("_ms") else 1.0))
-        else:
-            yield Reading(metric, statistic, converted(float(text), factor))
+        if (value := _value_of(text, metric.endswith("_ms"), factor)) is not None:
+            yield Reading(metric, statistic, value)
+
+
+def _value_of(text: str, is_in_ms: bool, factor: float) -> float | None:
+    """Return the value of a number, or of a duration with its unit; None for a duration that cannot be read."""
+    if not text[-1].isalpha():
+        return converted(float(text.replace(",", "")), factor)
+    seconds = seconds_of(text.replace(" ", ""))
+    return None if seconds is None else converted(seconds, 1e3 if is_in_ms else 1.0)
 
 
 def metric_of(name: str) -> tuple[str, float]:
@@ -245,7 +267,7 @@ def _name_of(tool: AnswerTool, answer: AnswerFigures, number: int | None) -> str
     prompt, output, depth = (answer.lengths.get(length) for length in LENGTHS[1:])
     lengths = [f"pp{prompt}" if prompt else "", f"tg{output}" if output else "", f"@ d{depth}" if depth else ""]
     if answer.name or tool.has_answer_per_line:
-        return answer.name or " ".join(filter(None, lengths))
+        return answer.name or " ".join(filter(None, lengths)) or tool.point
     return tool.point if number is None else f"{tool.point.removeprefix('one ')} {number}"
 
 

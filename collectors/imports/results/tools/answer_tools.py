@@ -14,6 +14,7 @@ from collectors.imports.results.metrics import STATED
 
 N = r"\d{1,15}(?:\.\d{1,15})?(?!\d)"
 W = r"\d{1,12}(?!\d)"
+COUNT = r"\d{1,3}(?:,\d{3}){1,4}|\d{1,12}(?!\d)"  # with commas between thousands
 DURATION = r"(?:\d{1,9}(?:\.\d{1,12})?(?:ms|s|m|h|µs|μs|us|ns)){1,4}"
 TIME = r"(?:ms|s|m|h|us|ns)"
 NOT_NOTHING = rf"(?!0(?:\.0{{1,9}})?s){N}"  # nothing is a time too short for two digits
@@ -21,7 +22,7 @@ NEVER = re.compile(r"(?!)")
 
 
 class AnswerTool(NamedTuple):
-    """A tool: a text in each of its prints, and its lines; `sections`: those below a heading alone."""
+    """A tool: a text in each of its prints, and its lines; `sections`: those below a heading, or above all ("")."""
 
     name: str
     needle: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from collectors.imports.results.tools.answer_tools import DURATION, NOT_NOTHING, AnswerTool, N, W, lines
+from collectors.imports.results.tools.answer_tools import COUNT, DURATION, NOT_NOTHING, AnswerTool, N, W, lines
 
 MLX = (
     AnswerTool(
@@ -102,6 +102,39 @@ CHATS = (
             r"^Flags: (?P<fact_flags>\S.{0,400})$",
         ),
         between=re.compile(r"^(?:Timestamp: |Benchmark Completed - v)"),
+    ),
+    AnswerTool(
+        "ExLlamaV3 chat", " new tokens at ",
+        lines(
+            rf"^Context: (?P<prompt_length>{COUNT}) new tokens at (?P<prompt_tps>{N}) t/s - "
+            rf"(?P<depth_length>{COUNT}) tokens cached - Generate: (?P<output_length>{COUNT}) tokens at "
+            rf"(?P<decode_tps>{N}) t/s"
+            rf"(?: - Draft: (?P<stated_accepted_draft_tokens__total>{COUNT}) / "
+            rf"(?P<stated_draft_tokens__total>{COUNT}) accepted(?: \((?P<acceptance_rate_percent>{N})%\))?)?",
+        ),
+    ),
+    AnswerTool(
+        "ExLlamaV3 perf", " tokens/s",
+        lines(
+            rf"^Length {{1,8}}(?P<prompt_length>{W}): {{1,12}}(?P<prompt_tps>{N}) tokens/s\s*$",
+            rf"^Context {{1,8}}(?P<depth_length>{W}): {{1,12}}(?P<decode_tps>{N}) tokens/s\s*$",
+        ),
+        between=re.compile(r"^(?:Prefill:|Generation)\s*$"),
+        has_answer_per_line=True, point="empty context",
+    ),
+    AnswerTool(
+        "ExLlamaV3 dynamic_gen", "Job output",
+        lines(
+            rf"^New tokens: {{1,20}}(?P<output_length>{W}) t\s*$",
+            rf"^Cached tokens: {{1,20}}(?P<depth_length>{W}) t / {{1,12}}(?P<prompt_length>{W}) t\s*$",
+            rf"^Prefill: {{1,20}}(?P<prompt_s>{N}) s\s*$",
+            rf"^Job input {{1,20}}(?P<prompt_tps>{N}) t/s\s*$",
+            rf"^Job output {{1,20}}(?P<decode_tps>{N}) t/s\s*$",
+            rf"^Overall output {{1,20}}(?P<output_tps>{N}) t/s\s*$",
+            rf"^SD efficiency: {{1,20}}(?P<acceptance_rate_percent>{N})%\s*$",
+        ),
+        between=re.compile(r"^(?:Enqueued|Generation): {1,20}\d"),
+        concurrency=None,
     ),
     AnswerTool(
         "ExLlamaV2 test_inference", " seconds, ",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ SUMS = {  # name of a value without its unit, in lower case -> metric, statistic
     "output throughput": ("output_tps", "mean"),
     "output token throughput": ("output_tps", "mean"),
     "gen. toks/s": ("output_tps", "mean"),
+    "gen. tok/s": ("output_tps", "mean"),
     "gen/s": ("output_tps", "mean"),
     "total throughput": ("total_tps", "mean"),
     "total token throughput": ("total_tps", "mean"),
@@ -72,6 +73,7 @@ DISTRIBUTIONS = {  # name behind a statistic, or beside percentiles -> metric
     "decode toks/s": "decode_tps",
     "decoded tok/iter": "tokens_per_piece",
 }
+PROMPT_SPEEDS = {name for name, (metric, _) in SUMS.items() if metric == "prompt_tps"}
 PER_REQUEST = {
     "e2e_ms",
     "ttft_ms",
@@ -85,11 +87,13 @@ AVERAGES = ("avg", "average")
 FACTORS = {"s": 1e3}  # of latencies
 PERCENT = re.compile(r"(?P<percent>\d{1,2}(?:\.\d{1,3})?)%")
 LEVELS = ("concurrency", "number of concurrency", "conc.")
+RATES = ("request rate (req/s)", "rate")  # at which it sent; -1 without a limit
 ALL_REQUESTS = "total requests"
 ACCEPTANCE = "spec. accept rate"  # no acceptance rate, see above
 SUM_MARKS = (
     ('"Success Requests"', '"Test Duration (s)"'), ('"Succeed requests"', '"Time taken for tests (s)"'),
 )  # fmt: skip
+PROMPT, SPEED, MEMORY = "prompt tokens", "speed(tokens/s)", "gpu memory(gb)"  # of the data set `speed_benchmark`
 MAGIC = "SQLite format 3\x00"
 COLUMNS = ("start_time", "latency", "first_chunk_latency", "prompt_tokens", "completion_tokens", "success",
            "inter_token_latencies", "request")  # fmt: skip
@@ -102,7 +106,8 @@ def recognise(head: str) -> bool:
     """Return whether a file has the first bytes of an EvalScope file."""
     start = head.lstrip()
     is_sums = start.startswith("{") and any(all(mark in head for mark in marks) for marks in SUM_MARKS)
-    return is_sums or (start.startswith("[") and '"Percentiles"' in start[:200]) or head.startswith(MAGIC)
+    is_list = start.startswith("[") and ('"Percentiles"' in start[:200] or '"Speed(tokens/s)"' in start[:200])
+    return is_sums or is_list or head.startswith(MAGIC)
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -111,7 +116,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if source.head.startswith(MAGIC):
         add_requests(load, source, 0, None)
     elif source.head.lstrip().startswith("["):
-        add_percentiles(load, source, MeasurementPoint("all requests"))
+        rows = [dict_of(row) for row in list_of(source.json())]
+        add_percentiles(load, rows, MeasurementPoint("all requests"))
+        add_speeds(load, rows)
     else:
         add_sums(load, source)
     return [load]
@@ -126,7 +133,10 @@ def add_level(load: LoadBuilder, level_index: int, files: Mapping[str, ResultFil
     load.params |= {name: arguments[name] for name in parameter_names if arguments.get(name) is not None}
     point = add_sums(load, files["benchmark_summary.json"])
     if "benchmark_percentile.json" in files:
-        add_percentiles(load, files["benchmark_percentile.json"], point)
+        rows = list_of(files["benchmark_percentile.json"].json())
+        add_percentiles(load, [dict_of(row) for row in rows], point)
+    if "speed_benchmark.json" in files:
+        add_speeds(load, [dict_of(row) for row in list_of(files["speed_benchmark.json"].json())])
     if "benchmark_data.db" in files:
         add_requests(load, files["benchmark_data.db"], level_index, point.concurrency)
 
@@ -139,17 +149,25 @@ def add_sums(load: LoadBuilder, source: ResultFile) -> MeasurementPoint:
 def add_summary(load: LoadBuilder, values: Mapping[str, Any]) -> MeasurementPoint:
     """Add the values of a summary by their labels and return their point."""
     values_by_label = {label.lower(): value for label, value in values.items()}
-    concurrency = next((level for name in LEVELS if (level := count(values_by_label.get(name)))), None)
-    point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
+    level, rate = (next((values_by_label[n] for n in names if n in values_by_label), None) for names in (LEVELS, RATES))
+    point = point_of(level, rate)
     n = next(
         (number for name in ("success requests", "succeed requests") if (number := count(values_by_label.get(name)))),
         None,
     )
     load.planned_requests = (load.planned_requests or 0) + (count(values_by_label.get(ALL_REQUESTS)) or 0)
     for label, value in values.items():
-        if label.lower() not in (*LEVELS, ALL_REQUESTS):
+        if label.lower() not in (*LEVELS, *RATES, ALL_REQUESTS):
             add_value(load, point, label, value, n=n)
     return point
+
+
+def point_of(level: Any, rate: Any) -> MeasurementPoint:
+    """Return the point of a level, or of a rate of requests where their number at once has no limit."""
+    concurrency, rate_rps = count(level) or None, number(rate)
+    rated = f"{rate_rps:g} requests/s" if rate_rps else ""
+    name = ", ".join(filter(None, (f"{concurrency} at once" if concurrency else "", rated)))
+    return MeasurementPoint(name or "all requests", concurrency)
 
 
 def add_value(
@@ -160,6 +178,8 @@ def add_value(
     match = LABEL.fullmatch(label.lower())
     if match is None or match["name"] == ACCEPTANCE or value is None:
         return
+    if value == 0 and (match["name"] in DISTRIBUTIONS or match["name"] in PROMPT_SPEEDS):
+        return  # not measured: a summary has all names
     name, unit, is_average = match["name"], match["unit"], match["statistic"] in AVERAGES
     stated_statistic = statistic or ("mean" if is_average else match["statistic"])
     if f"{match['statistic']} {name}" in SUMS or name in SUMS or unit == "average tokens/s":
@@ -187,13 +207,25 @@ def statistic_of(percentile: str) -> str | None:
     return percentile_name(match["percent"]) if match else percentile if percentile in ("min", "max") else None
 
 
-def add_percentiles(load: LoadBuilder, source: ResultFile, point: MeasurementPoint) -> None:
-    """Add the values of benchmark_percentile.json."""
-    for row in map(dict_of, list_of(source.json())):
+def add_percentiles(load: LoadBuilder, rows: Sequence[Mapping[str, Any]], point: MeasurementPoint) -> None:
+    """Add the rows of benchmark_percentile.json."""
+    for row in rows:
         if statistic := statistic_of(str(row.get("Percentiles"))):
             for name, value in row.items():
                 if name != "Percentiles":
                     add_value(load, point, name, value, statistic)
+
+
+def add_speeds(load: LoadBuilder, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add what the data set `speed_benchmark` measures for each length of prompt: the mean speed of a whole answer."""
+    for row in rows:
+        values = {label.lower(): value for label, value in row.items()}
+        if SPEED in values:
+            prompt_tokens = count(values.get(PROMPT))
+            point = MeasurementPoint(f"pp{prompt_tokens}", None, prompt_tokens)
+            load.result(point, "e2e_tps", "mean", values[SPEED])
+            if number(values.get(MEMORY)):
+                load.result(point._replace(name=f"{point.name}: GPU memory"), STATED, "mean", values[MEMORY], unit="GB")
 
 
 # --- the database of requests -----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
@@ -11,14 +11,15 @@ from collectors.imports.results.tools import evalscope
 from collectors.imports.results.tools.framed_tables import FramedTable, framed_tables
 from collectors.imports.results.tools.printed import number_or_text
 from collectors.imports.results.tools.printed_block import NO_COMMAND, command_among, model_of, without_blocks
-from collectors.imports.results.values import count, number
+from collectors.imports.results.values import number
+from domain import JsonValue
 from load_records import Result
 
 PROGRAM = re.compile(r"\bevalscope perf\b|\bevalscope\b.{0,40}\bperf\b")
 SUM_LABELS = {"time taken for tests (s)", "test duration (s)"}
 COUNTS, COUNT_CELLS = "total / success / failed", re.compile(r"(\d{1,9}) / (\d{1,9}) / (\d{1,9})")
 LEVEL, RATE, METRIC = "conc.", "rate", "metric"
-SPEEDS = {"gen. toks/s", "gen/s"}
+SPEEDS = {"gen. toks/s", "gen. tok/s", "gen/s"}
 STATISTICS = {"avg": "mean", "mean": "mean", "p50": "median", "p90": "p90", "p99": "p99", "max": "max"}
 SHARE = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})?)%")
 BEST = re.compile(r"\s{0,12}(?:Highest RPS|Lowest Latency) {1,40}Concurrency \d{1,9} \(.{1,40}\)\s*")
@@ -26,7 +27,7 @@ BEST = re.compile(r"\s{0,12}(?:Highest RPS|Lowest Latency) {1,40}Concurrency \d{
 
 def has_printed(content: str) -> bool:
     """Return whether a text contains such a table."""
-    is_possible = any(mark in content for mark in ("Time taken for tests", "Test Duration", "Conc."))
+    is_possible = any(mark in content for mark in ("Time taken for tests", "Test Duration", "Conc.", "Speed(tokens/s)"))
     return is_possible and any(map(_is_known, framed_tables(content.splitlines())))
 
 
@@ -46,7 +47,8 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     for table in tables:
         is_sum, is_level, is_percentiles = _is_sum(table), _is_level(table), _has_percentiles(table)
         model = _model_of(table) or model
-        if not (is_sum or is_level or (is_percentiles and loads)):
+        is_speeds = evalscope.SPEED in table.heads
+        if not (is_sum or is_level or is_speeds or (is_percentiles and loads)):
             continue
         is_next_report = is_level and (not is_report or table.heads in heads_of_report)
         if is_sum or is_next_report or not loads:
@@ -64,10 +66,18 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
             point = _add_sums(loads[-1], table)
         elif is_level:
             _add_levels(loads[-1], table)
+        elif is_speeds:
+            evalscope.add_speeds(loads[-1], _rows_with_numbers(table))
         else:
             _add_percentiles(loads[-1], table, point)
         read_ranges.append((table.start, table.end))
     return _without_repetitions(loads, numbers_of_reports), without_blocks(lines, read_ranges)
+
+
+def add_report(load: LoadBuilder, tables: Iterable[FramedTable]) -> None:
+    """Add the tables of levels among the tables of a report."""
+    for table in filter(_is_level, tables):
+        _add_levels(load, table)
 
 
 def _without_repetitions(loads: Sequence[LoadBuilder], numbers_of_reports: Collection[int]) -> list[LoadBuilder]:
@@ -86,7 +96,7 @@ def _without_repetitions(loads: Sequence[LoadBuilder], numbers_of_reports: Colle
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 def _is_known(table: FramedTable) -> bool:
-    return _is_sum(table) or _is_level(table)
+    return _is_sum(table) or _is_level(table) or evalscope.SPEED in table.heads
 
 
 def _is_sum(table: FramedTable) -> bool:
@@ -134,16 +144,17 @@ def _add_percentiles(load: LoadBuilder, table: FramedTable, point: MeasurementPo
                 evalscope.add_value(load, point, label, value, statistic)
 
 
+def _rows_with_numbers(table: FramedTable) -> Iterator[Mapping[str, JsonValue]]:
+    return (dict(zip(table.heads, map(number_or_text, row), strict=False)) for row in table.rows)
+
+
 def _add_levels(load: LoadBuilder, table: FramedTable) -> None:
     """Add the rows of a report; below a level those without one are its further metrics."""
     point = MeasurementPoint("all requests")
     for row in table.rows:
         cells = dict(zip(table.heads, row, strict=False))
         if cells.get(LEVEL) or cells.get(RATE):
-            level, rate = count(number_or_text(cells.get(LEVEL))), cells.get(RATE, "-")
-            is_rated = number(number_or_text(rate)) is not None
-            name = f"{level} at once" if level else f"{rate} requests/s" if is_rated else "all requests"
-            point = MeasurementPoint(name, level)
+            point = evalscope.point_of(number_or_text(cells.get(LEVEL)), number_or_text(cells.get(RATE)))
         metric_head = next((head for head in table.heads if head.startswith(METRIC)), None)
         for head, cell in cells.items():
             if head not in (LEVEL, RATE, "num", "traces", metric_head):

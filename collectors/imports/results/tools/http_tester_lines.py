@@ -9,6 +9,22 @@ from collectors.imports.results.tools.answer_tools import DURATION, TIME, Answer
 K6_STATISTICS = {
     "mean": "avg", "min": "min", "median": "med", "max": "max", "p90": "p(90)", "p95": "p(95)", "p99": "p(99)",
 }  # fmt: skip
+_PERCENT = r"^\s{1,8}(?P<percent>(?!100)\d{1,2}(?:\.\d{1,4})?)% {1,12}"  # the 100th repeats the maximum
+_OHA_UNITS = {"_s": "secs?", "_ms": "ms", "_us": "us", "_ns": "ns", "_10s": "10 sec", "_min": "min", "_10min": "10 min"}
+
+
+def _time(before: str, metric: str, statistic: str) -> str:
+    """Return the pattern of a time of oha or hey, which choose its unit by the slowest request."""
+    units = (rf"(?P<{metric}{end}__{statistic}>{N}) {unit}" for end, unit in _OHA_UNITS.items())
+    return rf"{before}(?:{'|'.join(units)})\s*$"
+
+
+_OHA_DISTRIBUTION = lines(_time(r"^\s{1,8}(?P<percent>\d{1,2}(?:\.\d{1,4})?)%{1,2} in ", "e2e", "percentile"))
+_OHA_OTHER_SECTIONS = (  # of answers with one kind of status, and of what is no time of a request
+    "response time histogram", "response time histogram (2xx only)", "response time distribution (2xx only)",
+    "response time histogram (4xx + 5xx only)", "response time distribution (4xx + 5xx only)",
+    "status code distribution",
+)  # fmt: skip
 HTTP_TESTERS: tuple[AnswerTool, ...] = (
     AnswerTool(
         "k6", "http_req_duration",
@@ -34,23 +50,29 @@ HTTP_TESTERS: tuple[AnswerTool, ...] = (
     ),
     AnswerTool(
         "oha or hey", "Requests/sec:",
-        (
-            *lines(
-                rf"^\s{{1,8}}Total:\s{{1,12}}(?P<duration_s__total>{N}) secs",
-                rf"^\s{{1,8}}Slowest:\s{{1,12}}(?P<e2e_s__max>{N}) secs",
-                rf"^\s{{1,8}}Fastest:\s{{1,12}}(?P<e2e_s__min>{N}) secs",
-                rf"^\s{{1,8}}Average:\s{{1,12}}(?P<e2e_s__mean>{N}) secs",
-                rf"^\s{{1,8}}Requests/sec:\s{{1,12}}(?P<request_tps__mean>{N})",
-                rf"^\s{{1,8}}(?P<percent>\d{{1,3}}(?:\.\d{{1,4}})?)% in (?P<e2e_s__percentile>{N}) secs",
-                rf"^\s{{1,8}}Success rate:\s{{1,12}}(?P<fact_success_rate>{N}%)",
-                rf"^\s{{1,8}}\[2\d\d\]\s{{1,8}}(?P<requests__total>{W}) responses",
-                rf"^\s{{1,8}}\[[45]\d\d\]\s{{1,8}}(?P<failed_requests__total>{W}) responses",
-            ),
+        lines(
+            _time(r"^\s{1,8}Total:\s{1,12}", "duration", "total"),
+            _time(r"^\s{1,8}Slowest:\s{1,12}", "e2e", "max"),
+            _time(r"^\s{1,8}Fastest:\s{1,12}", "e2e", "min"),
+            _time(r"^\s{1,8}Average:\s{1,12}", "e2e", "mean"),
+            rf"^\s{{1,8}}Requests/sec:\s{{1,12}}(?P<request_tps__mean>{N})",
+            rf"^\s{{1,8}}Success rate:\s{{1,12}}(?P<fact_success_rate>{N}%)",
+            rf"^\s{{1,8}}\[2\d\d\]\s{{1,8}}(?P<requests__total>{W}) responses",
+            rf"^\s{{1,8}}\[[45]\d\d\]\s{{1,8}}(?P<failed_requests__total>{W}) responses",
         ),
+        sections={
+            **dict.fromkeys(("", "response time distribution", "latency distribution"), _OHA_DISTRIBUTION),
+            **dict.fromkeys(_OHA_OTHER_SECTIONS, ()),
+            "error distribution": lines(
+                rf"^\s{{1,8}}\[(?P<incomplete_requests__total>{W})\] aborted due to deadline",
+                rf"^\s{{1,8}}\[(?P<failed_requests__total>{W})\]\s{{1,8}}(?!aborted due to deadline|{W} responses)",
+            ),
+        },
         program=re.compile(r"(?<![\w/.-])(?:oha|hey)(?= )"),
         between=re.compile(
-            r"^(?:Summary:|Response time (?:histogram|distribution):|Latency distribution:|Details |Status code)"
+            r"^(?:Summary:|Response time (?:histogram|distribution)|Latency distribution:|Details |Status code)"
             r"|^\s{1,8}(?:Total data|Size/(?:request|sec)|DNS\S{1,10}|req write|resp (?:wait|read)):|\|■{0,80}\s*$"
+            r"|^\s{1,8}\d{1,3}(?:\.\d{1,4})?%{1,2} in \S"
         ),
         concurrency=None, point="all requests", is_http_tester=True,
     ),
@@ -60,14 +82,45 @@ HTTP_TESTERS: tuple[AnswerTool, ...] = (
             rf"^\s{{1,8}}{W} threads and (?P<level>{W}) connections",
             rf"^\s{{1,8}}Latency {{1,20}}(?P<e2e_ms__mean>{DURATION}) {{1,20}}(?P<fact_latency_sd>{DURATION}) {{1,20}}"
             rf"(?P<e2e_ms__max>{DURATION}) {{1,20}}{N}%",
-            rf"^\s{{1,8}}(?P<percent>\d{{1,3}}(?:\.\d{{1,4}})?)% {{1,12}}(?P<e2e_ms__percentile>{DURATION})\s*$",
             rf"^\s{{1,8}}(?P<requests__total>{W}) requests in (?P<duration_s__total>{DURATION}), ",
             rf"^Requests/sec: {{1,20}}(?P<request_tps__mean>{N})",
             rf"^\s{{1,8}}Non-2xx or 3xx responses: (?P<failed_requests__total>{W})",
         ),
+        sections={
+            **dict.fromkeys(
+                ("", "latency distribution", "latency distribution (hdrhistogram - recorded latency)"),
+                lines(rf"{_PERCENT}(?P<e2e_ms__percentile>{DURATION})\s*$"),
+            ),
+            "latency distribution (hdrhistogram - uncorrected latency (measured without taking delayed starts into "
+            "account))": lines(rf"{_PERCENT}(?P<stated_latency_without_delayed_starts_ms__percentile>{DURATION})\s*$"),
+        },
         program=re.compile(r"(?<![\w/.-])wrk2?(?= )"),
         between=re.compile(
-            r"^\s{0,8}(?:Running \d|Thread Stats|Req/Sec|Latency Distribution|Transfer/sec|Socket errors)"
+            r"^\s{0,8}(?:Running \d|Thread (?:Stats|calibration)|Req/Sec|Latency Distribution|Transfer/sec|"
+            r"Socket errors|Detailed Percentile spectrum:|\s{1,8}Value {1,8}Percentile|#\[(?:Mean|Max|Buckets) |"
+            r"\d{1,12}\.\d{1,6} {1,20}[01]\.\d{6} {1,20}\d{1,12} )|^\s{0,8}100\.0{1,4}% "
+        ),
+        concurrency=None, point="all requests", is_http_tester=True,
+    ),
+    AnswerTool(
+        "bombardier", "Reqs/sec",
+        lines(
+            rf"^Bombarding .{{1,400}} using (?P<level>{W}) connection",
+            rf"^\s{{1,8}}Reqs/sec {{1,20}}(?P<request_tps__mean>{N}) {{1,20}}(?P<fact_request_rate_sd>{N}) {{1,20}}"
+            rf"(?P<request_tps__max>{N})\s*$",
+            rf"^\s{{1,8}}Latency {{1,20}}(?P<e2e_ms__mean>{DURATION}) {{1,20}}(?P<fact_latency_sd>{DURATION}) {{1,20}}"
+            rf"(?P<e2e_ms__max>{DURATION})\s*$",
+            rf"{_PERCENT}(?P<e2e_ms__percentile>{DURATION})\s*$",
+            rf"^\s{{1,8}}1xx - {W}, 2xx - (?P<requests__total>{W}), 3xx - {W}, 4xx - ",
+            rf", 4xx - (?P<failed_requests__total>{W}), 5xx - {W}\s*$",
+            rf", 4xx - {W}, 5xx - (?P<failed_requests__total>[1-9]\d{{0,11}})\s*$",
+            r"^\s{1,8}others - (?P<failed_requests__total>[1-9]\d{0,11})\s*$",
+        ),
+        program=re.compile(r"(?<![\w/.-])bombardier(?= )"),
+        between=re.compile(
+            r"^(?:Statistics {1,20}Avg|Done!|\[[=>-]{10,200}\]| ?\d{1,12} / \d{1,12} )"
+            r"|^\s{1,8}(?:Latency Distribution|HTTP codes:|Throughput:|Errors:|others - )"
+            r"|^\s{4,20}\S.{1,200} - \d{1,12}\s*$"
         ),
         concurrency=None, point="all requests", is_http_tester=True,
     ),

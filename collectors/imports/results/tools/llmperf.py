@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
@@ -16,6 +15,7 @@ from collectors.imports.results.errors import error_kind
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools.printed import number_or_text
+from collectors.imports.results.tools.request_times import most_in_flight
 from collectors.imports.results.values import after, count, cut, dict_of, number, scaled, text, time_of
 
 TOOL = "LLMPerf"
@@ -138,7 +138,10 @@ def _load_of_responses(source: ResultFile, values: Sequence[Any], ticket: Ticket
     load = LoadBuilder(
         ticket, TOOL, None, TOOL, started_at or ticket.file_date, planned_requests=len(responses),
     )  # fmt: skip
-    concurrency = _most_in_flight(responses) if started_at else len(responses)
+    spans = [
+        (number(row.get("start_time")) or 0.0, number(row.get("end_to_end_latency_s")) or 0.0) for row in responses
+    ]
+    concurrency = most_in_flight(spans) if started_at else len(responses)
     for sequence, response in enumerate(responses):
         since_s = known_times_s[sequence] - min(known_times_s) if started_at else None
         load.request(
@@ -147,15 +150,6 @@ def _load_of_responses(source: ResultFile, values: Sequence[Any], ticket: Ticket
             extra={} if started_at else dict(NO_TIMES),
         )  # fmt: skip
     return load
-
-
-def _most_in_flight(responses: Sequence[Mapping[str, Any]]) -> int:
-    """Return the largest number of requests in flight at once, by their own times."""
-    steps: list[tuple[float, int]] = []
-    for response in responses:
-        start_s = number(response.get("start_time")) or 0.0
-        steps += [(start_s, 1), (start_s + (number(response.get("end_to_end_latency_s")) or 0.0), -1)]
-    return max(accumulate(step for _, step in sorted(steps))) or 1
 
 
 def _request(response: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,10 @@ LABEL = re.compile(
 )
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,3})?")
 BULLET = re.compile(r"\s{0,12}[-*•] {1,4}")
+SERVERS_LINE = re.compile(  # of a server's log, in whose terminal a load tester printed too
+    r"\s{0,4}(?:\(\w{1,40} pid=\d{1,9}\) )?(?:(?:INFO|WARNING|ERROR|DEBUG)(?::\s|\s{1,4}\d\d-\d\d )"
+    r"|\[20\d\d-\d\d-\d\d[ T]\d\d:\d\d|(?:srv|slot|que) {1,12}\w{1,40}: )"
+)
 MARKDOWN = "*` \t"
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d{1,15})?")
 MARK = re.compile(r"(?<=\d)[ \t]+(?:<[-=]|[←⬅⇐↑↓⬆⬇▲▼✅🔥#*]|\([-+]\d).{0,200}")  # of the person who pasted the line
@@ -66,7 +70,7 @@ def printed_line(number: int, line: str) -> PrintedLine | None:
 def printed_lines(lines: Iterable[tuple[int, str]]) -> Iterator[PrintedLine]:
     """Yield the lines of the form 'Name (unit): value'."""
     for number, line in lines:
-        parts = printed_line(number, line)
+        parts = None if SERVERS_LINE.match(line) else printed_line(number, line)
         if parts is not None:
             yield parts
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
@@ -18,7 +17,7 @@ from collectors.imports.results.tools.go_durations import seconds_of
 from collectors.imports.results.tools.http_testers import assumption_note
 from collectors.imports.results.tools.printed import number_or_text
 from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, read_blocks
-from collectors.imports.results.values import count, dict_of, number, scaled
+from collectors.imports.results.values import count, dict_of, number, scaled, time_of_text
 
 TOOL = "vegeta"
 PROGRAM = re.compile(r"\bvegeta (?:attack|report)\b")
@@ -42,7 +41,7 @@ def recognise(head: str) -> bool:
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the load of a report; raises ImportRefusedError if no request was timed."""
     report = dict_of(source.json())
-    load = LoadBuilder(ticket, TOOL, None, TOOL, _time_of(report.get("earliest")) or ticket.file_date)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, time_of_text(report.get("earliest")) or ticket.file_date)
     attack_s, wait_s = (scaled(report.get(name), 1e-9) for name in ("duration", "wait"))
     duration_s = None if attack_s is None or wait_s is None else attack_s + wait_s
     latencies_s = {name: scaled(value, 1e-9) for name, value in dict_of(report.get("latencies")).items()}
@@ -50,13 +49,6 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if not load.rows:
         raise ImportRefusedError(f"{source.name} is a report of vegeta, but has no request.")
     return [load]
-
-
-def _time_of(written: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(written).astimezone(UTC) if isinstance(written, str) else None
-    except ValueError:
-        return None
 
 
 # --- printed ----------------------------------------------------------------------------------------------------------
