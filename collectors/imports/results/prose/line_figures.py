@@ -30,7 +30,7 @@ from collectors.imports.results.prose.stated_figures import (
 )
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
-from collectors.imports.results.prose.units import may_have_figure, unit_in
+from collectors.imports.results.prose.units import in_words, may_have_figure, unit_in
 from collectors.imports.results.values import converted
 from load_records import Result
 
@@ -54,6 +54,7 @@ CODE_LEAD = re.compile(  # of an item: '`serve -O3`: 4 req/s'
 )
 LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
 FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
+VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
@@ -164,7 +165,9 @@ class LabelledNumber(NamedTuple):
         label = self.label
         is_other = SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
         unit = self.value.unit or _unit_of_label(label)
-        return None if is_other else metric_of_number(label, self.value, unit)
+        names = (label, in_words(label))
+        metric_names = (metric_of_number(name, self.value, unit) for name in names)
+        return None if is_other else next(filter(None, metric_names), None)
 
 
 def states_result(text: str) -> bool:
@@ -210,7 +213,7 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             label = number.label
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
-            statistic = statistic_of(label, number.value.bound, metric_name.metric)
+            statistic = statistic_of(in_words(label), number.value.bound, metric_name.metric)
             point = point_of_words(name, name, sections.level_of(line))
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):
@@ -252,7 +255,8 @@ def _has_own_label(line: str, words: str) -> bool:
 def _unit_of_label(label: str) -> str | None:
     """Return the unit that a label states on the number's line: 'Prefill tok/s: 13'; none beside another number."""
     line = label.rsplit("\n", 1)[-1]
-    return None if any(map(str.isdigit, line)) else unit_in(line)
+    has_number = any(map(str.isdigit, line)) and VARIABLE.fullmatch(line) is None
+    return None if has_number else unit_in(line)
 
 
 def _label(before: str, value: StatedNumber) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
+from collectors.imports.results.prose.consoles import FENCE, FLAGS, LEVELS_OF_LOGS, ConsoleContext, contexts_of
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
 from collectors.imports.results.tools.printed_block import MODEL_LINE
 
@@ -50,6 +50,13 @@ MAX_LINES_OF_LIST = 40
 MOST_WORDS_OF_LABEL = 5  # a longer one is a sentence
 MAX_HEADING_CHARS = 80
 MAX_LINE_CHARS = 240
+SECTION = re.compile(r"\s{0,8}\[(?P<words>[A-Za-z][^\[\]|:]{0,60})\]\s{0,8}")  # '[baseline]', as in INI files
+BARE_NAME = re.compile(
+    r"[=*#>-]{0,6} ?(?P<words>[A-Za-z\d][^|{}<>=]{0,60}?)(?: ?[=*#-]{1,6})?:?\s{0,8}"
+)  # 'vLLM nightly'
+NUMBER_OF_LINE = re.compile(r"(?P<name>[^\d]{0,60})\d")
+PAIR = re.compile(r"\w\s{0,20}[:=]\s{0,60}[\"'~≈]?\w")
+MOST_WORDS_OF_NAME = 8
 PICTURES = "🔴🟢🔵🟡🟠✅❌⚡🚀📊📈👉➡️▶ "  # before the name of an arm
 
 
@@ -173,6 +180,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
     label, label_outside, has_content, is_code = "", "", False, False
     lines = text.splitlines()
     models = _model_lines(lines)
+    names = {**_bare_names(lines), **_section_names(lines)}
     has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
     has_marks = any(line.startswith("#") and _heading(line) for line in lines)
     for index, line in enumerate(lines):
@@ -198,7 +206,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
         ):
             stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
             label, has_content = "", False
-        elif own_label := _label_among(lines, index, is_code):
+        elif own_label := names.get(index) or _label_among(lines, index, is_code):
             label, has_content = own_label, False
         elif not is_code and not line.strip():
             label = "" if has_content else label
@@ -216,7 +224,8 @@ def _caption_above(lines: Sequence[str], index: int) -> str:
     line = next((line_above.strip() for line_above in lines[max(0, index - 2) : index][::-1] if line_above.strip()), "")
     line = line[bullet.end() :] if (bullet := BULLET.match(line)) else line.lstrip(PICTURES)
     is_possible = 0 < len(line) <= MAX_HEADING_CHARS and (line[0].isalnum() or line[0] == "`") and "|" not in line
-    return line if is_possible and not FIGURE.search(line) and not line.startswith(FENCE) else ""
+    is_caption = is_possible and not FIGURE.search(line) and not line.startswith(FENCE)
+    return (line.strip("`: ") if FLAGS.fullmatch(line) else line) if is_caption else ""
 
 
 def _title(lines: Sequence[str], index: int) -> _Heading | None:
@@ -285,6 +294,59 @@ def _bare_label(lines: Sequence[str], index: int) -> str:
     is_above_table = below.count("|") > 1 or below.lstrip()[:6].lower() == "<table"
     is_above_figures = below in lines[index + 1 : index + 2] and FIGURE_LINE.match(below) and FIGURE.search(below)
     return line.strip() if is_above_table or is_above_figures else ""
+
+
+def _section_names(lines: Sequence[str]) -> dict[int, str]:
+    """Return the names in brackets that stand alone above a value or a figure, by their lines."""
+    matches = {index: match for index, line in enumerate(lines) if (match := SECTION.fullmatch(line[:100]))}
+    return {
+        index: match["words"].strip() for index, match in matches.items()
+        if match["words"].lower() not in LEVELS_OF_LOGS and _is_above_value(lines, index)
+    }  # fmt: skip
+
+
+def _is_above_value(lines: Sequence[str], index: int) -> bool:
+    below = _line_below(lines, index)[:MAX_LINE_CHARS]
+    return PAIR.search(below) is not None or FIGURE.search(below) is not None
+
+
+def _line_below(lines: Sequence[str], index: int) -> str:
+    """Return the line below another, or that below an empty one."""
+    return next((line for line in lines[index + 1 : index + 3] if line.strip()), "")
+
+
+def _bare_names(lines: Sequence[str]) -> dict[int, str]:
+    """Return the lines of words in code that are the names of arms: each stands above the same first figure."""
+    names_by_figure: dict[str, dict[int, str]] = {}
+    is_code, above = False, ""
+    for index, line in enumerate(lines):
+        is_fence = line.lstrip()[:3] == FENCE
+        is_code ^= is_fence
+        name = _bare_name(line) if is_code and not is_fence and _ends_figures(above) else ""
+        match = NUMBER_OF_LINE.match(_line_below(lines, index).strip()) if name else None
+        if match and _is_above_figure(lines, index):
+            names_by_figure.setdefault(match["name"].strip().lower(), {})[index] = name
+        above = line
+    arms = (names for names in names_by_figure.values() if len({*names.values()}) > 1)
+    return {index: name for names in arms for index, name in names.items()}
+
+
+def _bare_name(line: str) -> str:
+    """Return the words of a line that has neither a figure nor a value; empty for any other."""
+    match = BARE_NAME.fullmatch(line[: MAX_TITLE_CHARS + 20])
+    words = match["words"].strip() if match else ""
+    is_name = any(map(str.isalpha, words)) and len(words.split()) <= MOST_WORDS_OF_NAME
+    is_other = PAIR.search(line) or FIGURE.search(line) or BUILD.match(line) or STATEMENT.match(line)
+    return words if is_name and not is_other and words[-1:] not in NO_LABEL_ENDS else ""
+
+
+def _is_above_figure(lines: Sequence[str], index: int) -> bool:
+    return FIGURE.search(_line_below(lines, index)[:MAX_LINE_CHARS]) is not None
+
+
+def _ends_figures(line: str) -> bool:
+    """Return whether a line is a figure's, a fence or empty, so that another arm may begin below it."""
+    return not line.strip() or line.lstrip()[:3] == FENCE or FIGURE.search(line[:MAX_LINE_CHARS]) is not None
 
 
 def _name_of_indented(lines: Sequence[str]) -> str:
