@@ -163,7 +163,8 @@ class LabelledNumber(NamedTuple):
     def metric_name(self) -> MetricName | None:
         """The metric of a result; None for a setting, a derived value or a number of no known metric."""
         label = self.label
-        is_other = SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
+        is_aim = AIMED_AT.search(label) and "goodput" not in label.lower()  # what met its aim was measured
+        is_other = is_aim or SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
         unit = self.value.unit or _unit_of_label(label)
         names = (label, in_words(label))
         metric_names = (metric_of_number(name, self.value, unit) for name in names)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, test_unit, unit_in, unit_of
+from collectors.imports.results.values import converted
 
 _DECIMAL_COMMA = r"\d{1,4},(?:\d{1,2}|\d{4,6})(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -207,11 +208,10 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
     assert low is not None
     if high is not None and high_kilo != 1.0 and high > low:
         kilo = KILO  # '2-3k'
-    factor = unit_factor * kilo
     return StatedNumber(
-        low * factor,
-        None if high is None else high * unit_factor * max(kilo, high_kilo),
-        None if spread is None else _number(spread) * factor,
+        converted(converted(low, kilo), unit_factor),
+        None if high is None else converted(converted(high, max(kilo, high_kilo)), unit_factor),
+        None if spread is None else converted(converted(_number(spread), kilo), unit_factor),
         unit,
         "max" if match["most"] else "min" if match["least"] or match["plus"] else None,
         match["about"] is not None,

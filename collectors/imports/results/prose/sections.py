@@ -28,7 +28,7 @@ BOLD_LEAD = re.compile(r"\*\*(?P<words>[^*|]{1,80})\*\*:? [—–-] .{1,200}")  
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
-_FIGURE_UNITS = pattern_of(*RATES, "ms", "s", "%", factor=1.0)
+_FIGURE_UNITS = f"{pattern_of(*RATES)}|{pattern_of('ms', 's', '%', factor=1.0)}"
 FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
 INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")

@@ -10,6 +10,7 @@ from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import StatedNumber, parse_number
 from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
+from collectors.imports.results.values import converted
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
@@ -76,13 +77,19 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
             continue
         label = _LABEL_END.sub("", label)
         unit_match = _UNIT_AT_END.search(f" {label}")
-        unit = unit_of(unit_match["unit"])[0] if unit_match else None
+        unit, factor = unit_of(unit_match["unit"]) if unit_match else (None, 1.0)
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
         values = ((STATED, parse_number(leading)), *values) if leading else values
+        values = tuple((name, _of_unit(value, factor)) for name, value in values)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
         is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
         if values and is_of_one and (unit or all(value.unit for _, value in values)):
             yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
+
+
+def _of_unit(value: StatedNumber, factor: float) -> StatedNumber:
+    """Return a number without a unit of its own in Pitwall's unit, `factor` times that of the label."""
+    return value if value.unit else value._replace(low=converted(value.low, factor))
 
 
 def _listed_statistics(number: int, line: str) -> StatisticLine | None:
