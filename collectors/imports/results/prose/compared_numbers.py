@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from collectors.imports.results.prose.listed_names import listed_names, names_behind
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
@@ -42,6 +44,7 @@ _BARE_LIST = re.compile(  # 'TTFT of 81.5 90.2 77.1 ms'
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
+_TO = re.compile(r"\s*(?:to|→|->|=>|vs\.?|versus)\s*", re.IGNORECASE)  # 'from 120 and 15 ms to 95 and 14 ms'
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(  # '(s)' behind other words is their plural
@@ -68,6 +71,7 @@ class NumberGroup(NamedTuple):
     end: int
     is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
     is_versus: bool = False  # '45 versus 60 tok/s with a draft': the words behind are those of the last
+    names: Sequence[str] = ()  # of listed numbers
 
     @property
     def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
@@ -82,8 +86,15 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
     matches = list(SENTENCE_NUMBER.finditer(without_depths))
     has_list = _RESPECTIVELY.search(sentence) is not None
     lists = [match.span() for pattern in (_BRACKETED_LIST, _BARE_LIST) for match in pattern.finditer(sentence)]
+    names: list[str] = []
     at = 0
     while at < len(matches):
+        names = _names_of(sentence, matches, at, names)
+        end = at + len(names)
+        if names and (group := _group_of(sentence, matches[at:end])):
+            yield group._replace(is_listed=True, names=names)
+            at = end
+            continue
         end = at + 1
         while has_list and end < len(matches) and _are_listed(sentence, matches[end - 1], matches[end]):
             end += 1
@@ -100,6 +111,24 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
         if group := _group_of(sentence, matches[at:end]):
             yield group
         at = end
+
+
+def _names_of(sentence: str, matches: Sequence[re.Match[str]], at: int, names_before: list[str]) -> list[str]:
+    """Return the names of as many listed numbers from the one at `at`: before or behind them, or the former's."""
+    start, former_end = matches[at].start(), matches[at - 1].end() if at else 0
+    slashed = _slashed_numbers(sentence, matches, at)
+    is_next = _TO.fullmatch(sentence[former_end:start]) is not None or len(slashed) == len(names_before)
+    names = listed_names(sentence[former_end:start])
+    names = names or names_behind(sentence[slashed[-1].end() :]) or (names_before if is_next else [])
+    numbers = matches[at : at + len(names)]
+    are_listed = all(_are_listed(sentence, former, following) for former, following in pairwise(numbers))
+    return names if len(numbers) == len(names) and are_listed else []
+
+
+def _slashed_numbers(sentence: str, matches: Sequence[re.Match[str]], at: int) -> list[re.Match[str]]:
+    """Return the number at `at` and those that slashes join to it."""
+    pairs = takewhile(lambda pair: sentence[pair[0].end() : pair[1].start()].strip() == "/", pairwise(matches[at:]))
+    return [matches[at], *(following for _, following in pairs)]
 
 
 def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:

@@ -10,6 +10,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
 from collectors.imports.results.prose.heads import count_metric
+from collectors.imports.results.prose.listed_names import listed_names
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
     AIMED_AT,
@@ -164,7 +165,8 @@ class LabelledNumber(NamedTuple):
         """The metric of a result; None for a setting, a derived value or a number of no known metric."""
         label = self.label
         is_aim = AIMED_AT.search(label) and "goodput" not in label.lower()  # what met its aim was measured
-        is_other = is_aim or SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
+        is_first = bool(listed_names(f"{label}:"))  # of several figures
+        is_other = is_aim or is_first or SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
         unit = self.value.unit or _unit_of_label(label)
         names = (label, in_words(label))
         metric_names = (metric_of_number(name, self.value, unit) for name in names)

@@ -68,7 +68,7 @@ KINDS = {
     "record": RECORD, "level": LEVEL,
 }  # fmt: skip
 MIN_LINES_OF = {QUOTE: 2, DATED: 1, RECORD: 1, LEVEL: 2}
-PLACE_BEHIND = re.compile(rf" {{2,200}}{_PLACE}$")  # as Rich prints it
+PLACE_BEHIND = re.compile(rf"(?<! ) {{2,200}}{_PLACE}$")  # as Rich prints it
 NAMED_NUMBER = re.compile(r"[:=|]\s{0,60}[~≈]?\d")
 NAMES, MIN_LINES_OF_NAME = ("container", "pod", "process"), 2  # which nothing else begins with
 SERVING = "Benchmark Result ="  # whose reader takes the time from the lines

@@ -109,7 +109,7 @@ def _places_of_group(sentence: str, groups: Sequence[NumberGroup], index: int, o
     former_end = groups[index - 1].end if index else 0
     words_before = sentence[former_end : group.start]
     subjects = (
-        _subjects(words_before, len(group.values)) if group.is_listed
+        [*group.names] or _subjects(words_before, len(group.values)) if group.is_listed
         else _slashed_names(own, sentence, group)
     )  # fmt: skip
     lead = "" if own.strip() else _last_clause(words_before)

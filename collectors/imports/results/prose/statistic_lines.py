@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
-from collectors.imports.results.prose.number_text import StatedNumber, parse_number
+from collectors.imports.results.prose.number_text import TIMED, StatedNumber, parse_number
 from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
 from collectors.imports.results.values import converted
 
@@ -17,7 +17,7 @@ MAX_LABEL_CHARS = 80
 _STATISTIC_NAME = r"mean|avg|ave|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?|\d{2}th percentile"
 _STATISTIC = re.compile(
     rf"\b(?P<name>{_STATISTIC_NAME})\b"
-    rf" ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
+    rf"(?: (?:was|is|of|at))? ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
     re.IGNORECASE,
 )
 _STATISTIC_BEHIND = re.compile(  # 'Tokens/sec: 70.4 (avg), 65.0 (p50)'
@@ -40,6 +40,7 @@ _NAMES = {"avg": "mean", "average": "mean", "ave": "mean"}
 _ORDINAL = "th percentile"
 _LABEL_END = re.compile(r" (?:statistics|stats)$", re.IGNORECASE)
 _UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{pattern_of()})\)?[:=]?$", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[\s,;/|·•()*`.]{0,8}(?:and\b)?[\s(*`]{0,4}", re.IGNORECASE)
 _LEAST_STATISTICS = 2
 
 
@@ -66,7 +67,7 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         if listed := _listed_statistics(number, line):
             yield listed
             continue
-        is_short = len(line) <= MAX_LINE_CHARS and "|" not in line
+        is_short = len(line) <= MAX_LINE_CHARS and not line.lstrip().startswith("|")
         matches = list(_STATISTIC.finditer(line)) if is_short else []
         if is_short and len(matches) < _LEAST_STATISTICS and _IN_BRACKETS.search(line):
             matches = list(_STATISTIC_BEHIND.finditer(line))
@@ -78,13 +79,28 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         label = _LABEL_END.sub("", label)
         unit_match = _UNIT_AT_END.search(f" {label}")
         unit, factor = unit_of(unit_match["unit"]) if unit_match else (None, 1.0)
-        values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
+        numbers = [parse_number(match) for match in matches] if unit else _with_shared_unit(line, matches)
+        values = tuple((_statistic(match["name"]), value) for match, value in zip(matches, numbers, strict=True))
         values = ((STATED, parse_number(leading)), *values) if leading else values
         values = tuple((name, _of_unit(value, factor)) for name, value in values)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
         is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
         if values and is_of_one and (unit or all(value.unit for _, value in values)):
             yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
+
+
+def _with_shared_unit(line: str, matches: Sequence[re.Match[str]]) -> list[StatedNumber]:
+    """Return numbers with the unit that one states for all, if only separators part them: 'p50 9, p90 12 ms'."""
+    numbers = [parse_number(match) for match in matches]
+    with_unit = [match for match in matches if match["unit"]]
+    ends = [*(match.start() for match in matches[1:]), len(line)]
+    gaps = [line[match.end() : end] for match, end in zip(matches, ends, strict=True)]
+    if len(with_unit) != 1 or not all(map(_SEPARATOR.fullmatch, gaps)):
+        return numbers
+    unit, factor = unit_of(with_unit[0]["unit"])
+    if unit not in TIMED:
+        return numbers
+    return [value if value.unit else _of_unit(value, factor)._replace(unit=unit) for value in numbers]
 
 
 def _of_unit(value: StatedNumber, factor: float) -> StatedNumber:
