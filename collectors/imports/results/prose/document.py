@@ -17,7 +17,7 @@ from collectors.imports.results.prose import (
     lm_eval_table,
     spec_bench_table,
 )
-from collectors.imports.results.prose.arms import name_arms, share_settings, tables_by_heading
+from collectors.imports.results.prose.arms import name_arms, names_by_metric, share_settings, tables_by_heading
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
@@ -45,7 +45,11 @@ from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
-from collectors.imports.results.prose.stated_settings import read_settings
+from collectors.imports.results.prose.stated_settings import (
+    StatedSettings,
+    read_settings,
+    without_settings_of_arms,
+)
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
@@ -184,7 +188,6 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     _add_tables(load, tables_here, words_around, sections)
     has_prompts = five_prompts.recognise(words_around)
     _add_text(load, "" if has_prompts else words_around, sections)
-    _add_settings(load, text, words_around, models_in(tables_here))
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1
         summaries.append(benchy_table.read(tables_of_arm, text, ticket, number))
@@ -195,6 +198,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
     name_arms(loads, sections)
+    settings = read_settings(text, models_in(tables_here), words_around)
+    _add_settings(load, without_settings_of_arms(settings, names_by_metric(loads)))
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
@@ -289,12 +294,13 @@ def _in_section(table: Table, sections: Sections) -> Table:
     )
 
 
-def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tables: Sequence[str]) -> None:
-    """Add what the words of the text, and those around its tables, state of the server that was measured."""
-    settings = read_settings(text, models_in_tables, words_around)
+def _add_settings(load: LoadBuilder, settings: StatedSettings) -> None:
+    """Add what the words of a text state of the server that was measured."""
     load.model = settings.model
     load.params |= {"engine": settings.engine} if settings.engine else {}
+    load.params |= {"gpu": settings.gpu} if settings.gpu else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
+    load.server_config |= {"quantization": settings.quantization} if settings.quantization else {}
     load.notes += [settings.sentence] if settings.sentence else []
 
 
