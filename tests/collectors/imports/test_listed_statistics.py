@@ -60,3 +60,30 @@ def test_names_before_the_first_list_are_those_of_the_next(tmp_path: Path) -> No
 
 def test_a_number_of_something_else_has_not_the_unit_of_a_statistic(tmp_path: Path) -> None:
     assert figures_of(tmp_path, "TTFT: p99 320 ms, max 3 requests waited for it.") == [("ttft_ms", "p99", 320.0)]
+
+
+def test_figures_beside_the_statistics_of_a_line_are_read(tmp_path: Path) -> None:
+    rows = results_of_text(
+        tmp_path,
+        "Concurrency 8: TTFT p50=120ms p99=320ms, throughput=1450.5 tok/s\n"
+        "- 64 users: 6.5k tok/s, TTFT p50 180 / p99 640 ms\n",
+    )
+    assert sorted((row.metric, row.value, row.concurrency) for row in rows) == [
+        ("output_tps", 1450.5, 8), ("stated", 6500.0, 64),
+        ("ttft_ms", 120.0, 8), ("ttft_ms", 180.0, 64), ("ttft_ms", 320.0, 8), ("ttft_ms", 640.0, 64),
+    ]  # fmt: skip
+
+
+def test_a_second_list_has_the_names_of_the_first(tmp_path: Path) -> None:
+    text = "Mean and p99 ITL came out at 14.2 and 21.7 ms for the baseline and 12.1 and 19.5 ms with the patch."
+    assert figures_of(tmp_path, text) == [
+        ("itl_ms", "mean", 14.2), ("itl_ms", "p99", 21.7), ("itl_ms", "mean", 12.1), ("itl_ms", "p99", 19.5),
+    ]  # fmt: skip
+
+
+def test_a_second_list_of_another_metric_has_its_own_words(tmp_path: Path) -> None:
+    text = "TTFT/TPOT of 120/15 ms, then a latency of 300/400 ms and a throughput of 45/60 tok/s."
+    assert [(metric, value) for metric, _, value in figures_of(tmp_path, text)] == [
+        ("ttft_ms", 120.0), ("tpot_ms", 15.0), ("e2e_ms", 300.0), ("e2e_ms", 400.0),
+        ("output_tps", 45.0), ("output_tps", 60.0),
+    ]  # fmt: skip

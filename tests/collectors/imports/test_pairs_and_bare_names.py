@@ -75,3 +75,17 @@ def test_a_line_of_flags_above_a_fence_names_its_arm_once(tmp_path: Path) -> Non
     assert [row.point for row in rows] == [
         "-ctk q8_0 -ctv q8_0: decode 45.5 tok/s (line 3)", "-ctk f16 -ctv f16: decode 55.5 tok/s (line 8)",
     ]  # fmt: skip
+
+
+def test_sections_whose_names_of_values_state_the_unit_in_a_post(tmp_path: Path) -> None:
+    section = "[{0}]\nconcurrency = 16\nttft_p50_ms = {1}20.5\noutput_tok_s = {1}450.5\n\n"
+    rows = results_of_text(tmp_path, "Measured on one card:\n\n" + section.format("main", 1) + section.format("PR", 2))
+    assert [(row.point.partition(":")[0], row.value, row.concurrency) for row in rows] == [
+        ("main", 120.5, 16), ("main", 1450.5, 16), ("PR", 220.5, 16), ("PR", 2450.5, 16),
+    ]  # fmt: skip
+
+
+def test_a_name_in_bold_with_a_version_in_brackets(tmp_path: Path) -> None:
+    fence = "{0}:\n```\nTTFT: {1}1.5 ms\n```\n"
+    rows = results_of_text(tmp_path, fence.format("**Before** (0.11.0)", 8) + fence.format("**After**", 7))
+    assert [row.point.partition(": TTFT")[0] for row in rows] == ["Before: (0.11.0)", "After"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from collectors.imports.results.prose.listed_names import listed_names, names_behind
+from collectors.imports.results.prose.metric_names import metric_of
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
+MOST_LISTED = 8
 LONGEST_ACCEPTANCE = 10  # tokens
 MAX_CHARS_TO_UNIT = 400  # before a number
 SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
@@ -44,7 +46,6 @@ _BARE_LIST = re.compile(  # 'TTFT of 81.5 90.2 77.1 ms'
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
-_TO = re.compile(r"\s*(?:to|→|->|=>|vs\.?|versus)\s*", re.IGNORECASE)  # 'from 120 and 15 ms to 95 and 14 ms'
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(  # '(s)' behind other words is their plural
@@ -86,7 +87,7 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
     matches = list(SENTENCE_NUMBER.finditer(without_depths))
     has_list = _RESPECTIVELY.search(sentence) is not None
     lists = [match.span() for pattern in (_BRACKETED_LIST, _BARE_LIST) for match in pattern.finditer(sentence)]
-    names: list[str] = []
+    names: Sequence[str] = ()
     at = 0
     while at < len(matches):
         names = _names_of(sentence, matches, at, names)
@@ -113,22 +114,34 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
         at = end
 
 
-def _names_of(sentence: str, matches: Sequence[re.Match[str]], at: int, names_before: list[str]) -> list[str]:
+def _names_of(sentence: str, matches: Sequence[re.Match[str]], at: int, names_before: Sequence[str]) -> Sequence[str]:
     """Return the names of as many listed numbers from the one at `at`: before or behind them, or the former's."""
     start, former_end = matches[at].start(), matches[at - 1].end() if at else 0
-    slashed = _slashed_numbers(sentence, matches, at)
-    is_next = _TO.fullmatch(sentence[former_end:start]) is not None or len(slashed) == len(names_before)
-    names = listed_names(sentence[former_end:start])
-    names = names or names_behind(sentence[slashed[-1].end() :]) or (names_before if is_next else [])
+    words_between = sentence[former_end:start]
+    slashed = _listed_from(sentence, matches, at, lambda between: between.strip() == "/")
+    listed = _listed_from(sentence, matches, at, lambda between: _AND.fullmatch(between) is not None)
+    names = listed_names(words_between) or names_behind(sentence[slashed[-1].end() :])
+    if not names and len(listed) == len(names_before) and _goes_on(words_between, matches[at - 1], listed[-1]):
+        names = [*names_before]
     numbers = matches[at : at + len(names)]
     are_listed = all(_are_listed(sentence, former, following) for former, following in pairwise(numbers))
     return names if len(numbers) == len(names) and are_listed else []
 
 
-def _slashed_numbers(sentence: str, matches: Sequence[re.Match[str]], at: int) -> list[re.Match[str]]:
-    """Return the number at `at` and those that slashes join to it."""
-    pairs = takewhile(lambda pair: sentence[pair[0].end() : pair[1].start()].strip() == "/", pairwise(matches[at:]))
-    return [matches[at], *(following for _, following in pairs)]
+def _listed_from(
+    sentence: str, matches: Sequence[re.Match[str]], at: int, parts: Callable[[str], bool]
+) -> list[re.Match[str]]:
+    """Return the number at `at` and those behind it that such words part; at most as many as a list has names."""
+    pairs = pairwise(matches[at : at + MOST_LISTED])
+    listed_pairs = takewhile(lambda pair: parts(sentence[pair[0].end() : pair[1].start()]), pairs)
+    return [matches[at], *(following for _, following in listed_pairs)]
+
+
+def _goes_on(words_between: str, former: re.Match[str], last: re.Match[str]) -> bool:
+    """Return whether a list is one more of the former's names: in its unit, behind words that name no other metric."""
+    unit = unit_of(last["unit"])[0]
+    is_alike = unit is not None and dimension(unit) == dimension(unit_of(former["unit"])[0])
+    return is_alike and metric_of(words_between, unit) is None
 
 
 def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:

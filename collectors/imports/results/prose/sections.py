@@ -29,7 +29,7 @@ BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
 _FIGURE_UNITS = f"{pattern_of(*RATES)}|{pattern_of('ms', 's', '%', factor=1.0)}"
-FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
+FIGURE = re.compile(rf"\dk? ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
 INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
 STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
@@ -50,6 +50,11 @@ MAX_LINES_OF_LIST = 40
 MOST_WORDS_OF_LABEL = 5  # a longer one is a sentence
 MAX_HEADING_CHARS = 80
 MAX_LINE_CHARS = 240
+IN_BRACKETS = re.compile(r"\([^()]{1,60}\)")
+PAIR_WITH_UNIT = re.compile(  # 'ttft_p50_ms = 81.5'
+    r"(?<![\w/])[A-Za-z]\w{0,40}_(?:m?s|sec|tps|toks?_s|tok(?:en)?s?_per_s(?:ec)?)(?:_\w{1,10})?\s{0,20}[:=]\s{0,40}\d",
+    re.IGNORECASE,
+)
 SECTION = re.compile(r"\s{0,8}\[(?P<words>[A-Za-z][^\[\]|:]{0,60})\]\s{0,8}")  # '[baseline]', as in INI files
 BARE_NAME = re.compile(
     r"[=*#>-]{0,6} ?(?P<words>[A-Za-z\d][^|{}<>=]{0,60}?)(?: ?[=*#-]{1,6})?:?\s{0,8}"
@@ -167,8 +172,9 @@ def label_of(line: str) -> str:
     match = LABEL.fullmatch(words)
     if match is None:
         return ""
-    bold, more = match["bold"], (match["more"] or "").strip()
-    if more and (any(map(str.isdigit, more)) or BULLET.match(line)):
+    bold, more = match["bold"], (match["more"] or "").strip().removesuffix(":")
+    is_aside = IN_BRACKETS.fullmatch(more) is not None and not FIGURE.search(more)
+    if more and not is_aside and (any(map(str.isdigit, more)) or BULLET.match(line)):
         return ""
     return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
@@ -393,5 +399,6 @@ def lines_with_figures(text: str) -> list[int]:
     """Return the numbers of the lines, from 1, that have a number with a unit, or a unit."""
     return [
         number for number, line in enumerate(text.splitlines(), 1)
-        if len(line) <= MAX_LINE_CHARS and may_have_figure(line) and FIGURE.search(line)
+        if len(line) <= MAX_LINE_CHARS and may_have_figure(line)
+        and (FIGURE.search(line) or PAIR_WITH_UNIT.search(line))
     ]  # fmt: skip
