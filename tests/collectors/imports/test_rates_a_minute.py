@@ -14,6 +14,7 @@ TEXTS = {
     "lines": "- Throughput: 1200 tokens/min\n- Request throughput: 46 req/min\n",
     "units in the labels": "Output token throughput (tok/min): 1200\nRequest throughput (req/min): 46\n",
     "a sentence": "It sustained a throughput of 1,200 tokens per minute and served 46 requests per minute.",
+    "millions": "It sustained a throughput of 0.0012M tokens/min and served 46 requests/min.",
     "abbreviations": "With one card a throughput of 1.2k TPM and 46 RPM was sustained.",
     "heads": "| arm | Throughput (tok/min) | RPM |\n|---|---|---|\n| a | 1,200 | 46 |\n",
     "cells": "| arm | throughput | requests |\n|---|---|---|\n| a | 1200 tok/min | 46 req/min |\n",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from collectors.imports.results.prose.heads import plain
 from collectors.imports.results.prose.number_text import read_cell
 from collectors.imports.results.prose.units import RATES, SECONDS_OF_A_MINUTE, pattern_of
 
-MAX_LINE_CHARS = 2_000
+MAX_LINE_CHARS, THOUSAND = 2_000, 1_000
 TOKENS, REQUESTS = "tok/min", "req/min"
 _UNIT = pattern_of(*RATES, factor=1 / SECONDS_OF_A_MINUTE)
 _NUMBER = r"\d[\d,]{0,15}(?:\.\d{1,12})?k?"
@@ -18,6 +19,9 @@ _OTHER = re.compile(  # what is allowed, and what turns
     r"\b(?:limit(?:s|ed)?|quotas?|caps?|capped|allow(?:s|ed|ance)?|tiers?|plans?|fans?|pumps?|disks?|drives?|hdds?"
     r"|spindles?)\b",
     re.IGNORECASE,
+)
+_MILLIONS = re.compile(
+    rf"(?<![\w.,])(?P<number>\d{{1,6}}(?:\.\d{{1,6}})?)M(?= ?(?:{_UNIT}|[TR]PM)(?!\w))", re.IGNORECASE
 )
 _ABBREVIATED = re.compile(rf"(?<![\w.,])(?P<number>{_NUMBER}) ?(?P<unit>[TR])PM\b(?! ?[:=])", re.IGNORECASE)
 _LABELLED = re.compile(
@@ -38,6 +42,7 @@ def _may_state(line: str) -> bool:
 
 
 def _with_units(line: str) -> str:
+    line = _MILLIONS.sub(lambda match: f"{Decimal(match['number']) * THOUSAND:f}k", line)
     line = _ABBREVIATED.sub(lambda match: f"{match['number']} {_unit_of(match['unit'])}", line)
     return _LABELLED.sub(lambda match: f"{match[0]} {_unit_of(match['label'])}", line)
 
