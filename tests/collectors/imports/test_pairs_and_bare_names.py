@@ -89,3 +89,13 @@ def test_a_name_in_bold_with_a_version_in_brackets(tmp_path: Path) -> None:
     fence = "{0}:\n```\nTTFT: {1}1.5 ms\n```\n"
     rows = results_of_text(tmp_path, fence.format("**Before** (0.11.0)", 8) + fence.format("**After**", 7))
     assert [row.point.partition(": TTFT")[0] for row in rows] == ["Before: (0.11.0)", "After"]
+
+
+def test_sections_of_settings_state_no_results(tmp_path: Path) -> None:
+    text = "[workload.params]\nttft_p95_ms = 500\n\n[slo]\nitl_ms = 50\n\n[results]\nttft_p95_ms = 420.5\n"
+    assert figures_of(tmp_path, text) == [("ttft_ms", "p95", 420.5)]
+
+
+def test_settings_whose_names_state_a_unit_are_no_results(tmp_path: Path) -> None:
+    text = "ready_check_timeout_sec=30\nmax_total_num_tokens=8192\n\nitl_p99_ms=81.5\n"
+    assert figures_of(tmp_path, text) == [("kv_cache_tokens", "stated", 8192.0), ("itl_ms", "p99", 81.5)]

@@ -42,7 +42,12 @@ from collectors.imports.results.prose.llama_timings import add_llama_timings, ha
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
-from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
+from collectors.imports.results.prose.sections import (
+    FIGURE,
+    Sections,
+    lines_with_figures,
+    without_sections_of_settings,
+)
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
 from collectors.imports.results.prose.stated_settings import (
@@ -122,7 +127,7 @@ def recognise(head: str) -> bool:
     unmarked = with_units(without_line_marks(head))
     if has_benchmark(unmarked):
         return True
-    unmarked = with_units_a_minute(unmarked)
+    unmarked = with_units_a_minute(without_sections_of_settings(unmarked))
     return (
         states_result(unmarked)
         or has_figures(unmarked)
@@ -133,7 +138,7 @@ def recognise(head: str) -> bool:
 
 def has_figures(head: str) -> bool:
     """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
-    unmarked = with_units_a_minute(without_line_marks(head))
+    unmarked = with_units_a_minute(without_sections_of_settings(without_line_marks(head)))
     labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
@@ -174,7 +179,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
     summaries, text_between = _read_summaries(source, text, ticket)
-    text_between, warm_ups = without_warm_ups(with_units_a_minute(text_between))
+    text_between, warm_ups = without_warm_ups(with_units_a_minute(without_sections_of_settings(text_between)))
     tables, words_around = _read_all_tables(text_between)
     sections = Sections(text)
     sections.tell_apart([*(table.line for table in tables), *lines_with_figures(words_around)])

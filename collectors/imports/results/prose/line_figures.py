@@ -164,11 +164,11 @@ class LabelledNumber(NamedTuple):
     def metric_name(self) -> MetricName | None:
         """The metric of a result; None for a setting, a derived value or a number of no known metric."""
         label = self.label
-        is_aim = AIMED_AT.search(label) and "goodput" not in label.lower()  # what met its aim was measured
+        names = (label, in_words(label))
+        is_aim = any(map(AIMED_AT.search, names)) and "goodput" not in label.lower()  # what met its aim was measured
         is_first = bool(listed_names(f"{label}:"))  # of several figures
         is_other = is_aim or is_first or SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
         unit = self.value.unit or _unit_of_label(label)
-        names = (label, in_words(label))
         metric_names = (metric_of_number(name, self.value, unit) for name in names)
         return None if is_other else next(filter(None, metric_names), None)
 
@@ -216,7 +216,8 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             label = number.label
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
-            statistic = statistic_of(in_words(label), number.value.bound, metric_name.metric)
+            words = in_words(label) if _unit_of_label(label) else label  # 'max_total_num_tokens' is no maximum
+            statistic = statistic_of(words, number.value.bound, metric_name.metric)
             point = point_of_words(name, name, sections.level_of(line))
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE, FLAGS, LEVELS_OF_LOGS, ConsoleContext, contexts_of
+from collectors.imports.results.prose.metric_names import AIMED_AT
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
+from collectors.imports.results.prose.value_names import names_settings
 from collectors.imports.results.tools.printed_block import MODEL_LINE
 
 HEADING = re.compile(
@@ -309,6 +311,18 @@ def _section_names(lines: Sequence[str]) -> dict[int, str]:
         index: match["words"].strip() for index, match in matches.items()
         if match["words"].lower() not in LEVELS_OF_LOGS and _is_above_value(lines, index)
     }  # fmt: skip
+
+
+def without_sections_of_settings(text: str) -> str:
+    """Return a text with the pairs of such sections of INI files left empty: '[workload.params]', '[slo]'."""
+    lines, is_of_settings = text.splitlines(), False
+    for index, line in enumerate(lines):
+        if match := SECTION.fullmatch(line[:100]):
+            name = match["words"].rpartition(".")[2]
+            is_of_settings = names_settings(name) or AIMED_AT.search(name) is not None
+        is_of_settings &= match is not None or not line.strip() or PAIR.search(line[:MAX_LINE_CHARS]) is not None
+        lines[index] = "" if is_of_settings else line
+    return "\n".join(lines)
 
 
 def _is_above_value(lines: Sequence[str], index: int) -> bool:
