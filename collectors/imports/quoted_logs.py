@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from engines import ENGINES
-from engines.base import Engine, ParsedSample, first_match
+from engines.base import Engine, LogEvent, ParsedSample, first_match
 
 _FENCED = re.compile(
     r"^\s{0,12}(?P<mark>`{3,8}|~{3,8})[^\n`]{0,80}\n(?P<quoted>.*?)(?:^\s{0,12}(?P=mark)\s*?$|\Z)",
@@ -21,13 +21,25 @@ def writes_lines(engine: Engine | None, parts: Iterable[bytes]) -> bool:
     if engine is None or engine.log is None:
         return False
     parser = engine.log.log_parser()
-    events = (event for data in parts for event in parser.feed(data))
-    return any(isinstance(event, ParsedSample) or event.stamp for event in events)
+    return any(map(_is_of_line, (event for data in parts for event in parser.feed(data))))
+
+
+def _is_of_line(event: LogEvent) -> bool:
+    return isinstance(event, ParsedSample) or event.stamp is not None
 
 
 def is_log(text: str) -> bool:
     """Return whether an engine wrote a line of a text."""
     return writes_lines(first_match(ENGINES, text), [text.encode()])
+
+
+def is_excerpt(text: str) -> bool:
+    """Return whether an engine wrote a line of a text, the last one included, whose sample a log holds back."""
+    engine = first_match(ENGINES, text)
+    if engine is None or engine.log is None:
+        return False
+    parser = engine.log.log_parser()
+    return any(map(_is_of_line, (*parser.feed(text.encode()), *parser.close())))
 
 
 def compares_excerpts(text: str) -> bool:

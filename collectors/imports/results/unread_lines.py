@@ -8,7 +8,7 @@ from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 
 from collectors.imports.results.builder import LoadBuilder
-from collectors.imports.results.prose.units import NOT_PER, pattern_of
+from collectors.imports.results.prose.units import NOT_PER, SECONDS_OF_A_MINUTE, pattern_of
 from domain import JsonValue
 from redaction import mask_text
 from samples import Sample
@@ -18,7 +18,6 @@ MAX_LINE_CHARS = 1_000
 MAX_PASSAGES = 8
 MAX_WORDS_CHARS = 60  # shown before a number
 MAX_PASSAGE_CHARS = 160
-SECONDS_OF_A_MINUTE = 60
 NUMBER = re.compile(r"\d[\d,]{0,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?", re.IGNORECASE)
 SPEED_BESIDE_IT = rf"(?: per token)?, {{1,9}}\d{{1,9}}\.\d{{1,9}} {pattern_of('tok/s')}"  # its inverse
 MEASURED_NUMBER = re.compile(  # no difference ('+1.36s') and no name of a card ('RTX 3090s', '8060S')
@@ -77,6 +76,7 @@ def _digits_of_row(row: Sample) -> Iterator[str]:
         yield from _digits_of(value)
         if isinstance(value, float):
             yield _digits(repr(value / SECONDS_OF_A_MINUTE))
+            yield _digits(f"{value * SECONDS_OF_A_MINUTE:.12g}")
 
 
 def _digits_of(value: JsonValue) -> Iterator[str]:

@@ -55,7 +55,12 @@ def scaled(value: Any, factor: float) -> float | None:
 
 def converted(value: float, factor: float) -> float:
     """Return a printed number in another unit with its digits: 24.9804 s are 24980.4 ms, not 24980.399999999998."""
-    return value if factor == 1.0 else float(Decimal(repr(value)) * Decimal(repr(factor)))
+    if factor == 1.0:
+        return value
+    divisor = round(1 / factor)
+    is_divided = divisor > 0 and 1 / divisor == factor  # a sixtieth has no digits of its own
+    exact = Decimal(repr(value)) / divisor if is_divided else Decimal(repr(value)) * Decimal(repr(factor))
+    return float(exact)
 
 
 def text(value: Any, max_chars: int = MAX_TEXT_CHARS) -> str | None:

@@ -103,7 +103,7 @@ def test_settings_behind_many_blanks(tmp_path: Path) -> None:
         "Model:                  Some-Model-8B-FP8\nTP Size:                8\n\nDecode throughput: 45 tok/s\n"
     )
     load = load_of(path)
-    assert (load.model, load.server_config) == ("Some-Model-8B-FP8", {"tensor_parallel": 8})
+    assert (load.model, load.server_config) == ("Some-Model-8B-FP8", {"tensor_parallel": 8, "quantization": "FP8"})
     path.write_text("部署DeepSeek-R1-671B 的性能：输出速度 6.5 token/s")
     assert load_of(path).model == "DeepSeek-R1-671B"
 

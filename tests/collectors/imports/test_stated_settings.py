@@ -40,8 +40,36 @@ DEGREES = {
 ENGINES = {
     "SGLang v0.5.7": "SGLang 0.5.7", "vLLM (0.11.0)": "vLLM 0.11.0", "vLLM 0.11 and SGLang 0.5": None,
     "vLLM 0.10.1 to vLLM 0.11.0": None, "vLLM on H100": None, "llm-scaler-vllm 1.4": None,
-    "vLLM 0.11.0 against Ollama": None,
+    "vLLM 0.11.0 against Ollama": None, "llama.cpp b6500": "llama.cpp b6500",
+    "llama.cpp (build 6500)": "llama.cpp b6500",
+    "vLLM 0.11.0 against vLLM nightly": None, "vLLM 0.11.0 against llama.cpp": None,
 }  # fmt: skip
+
+
+GPUS = {
+    "RTX 5090": "RTX 5090", "on 2x H100 SXM5 80GB": "2x H100", "NVIDIA A100-80GB x 8": "8x A100",
+    "4x3090": "4x RTX 3090",
+    "dual RTX 3090s": "2x RTX 3090", "two RTX 3090, later 3 x 3090": "RTX 3090", "Apple M4 Max": "M4 Max",
+    "MI300X": "MI300X", "RX 7900 XTX": "RX 7900 XTX", "RTX PRO 6000 Blackwell": "RTX PRO 6000 Blackwell",
+    "H100 against A100": None, "RTX 4090 or RTX 4090 Ti": "RTX 4090 Ti", "p99 3090 ms, 4x 3090 tok/s": None, "": None,
+    "/opt/H100/run.sh": None,
+}  # fmt: skip
+QUANTIZATIONS = {
+    "AWQ": "AWQ", "a Q4_K_M quant": "Q4_K_M", "Qwen3-32B-FP8": "FP8", "qwen3-8b-q4_k_m.gguf": "Q4_K_M",
+    "AWQ INT4, so AWQ": "AWQ INT4", "UD-Q4_K_XL": "UD-Q4_K_XL", "MXFP4": "MXFP4", "FP8 against BF16": None,
+    "--quantization fp8 --kv-cache-dtype fp8_e5m2": "FP8", "-ctk q8_0 -ctv q8_0": None, "an FP8 KV cache": None,
+    "AWQ with q8_0 KV": "AWQ", "KV cache in FP8": None, "fp8_gemm": None, "": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "gpu"), GPUS.items())
+def test_gpu(text: str, gpu: str | None) -> None:
+    assert read_settings(text).gpu == gpu
+
+
+@pytest.mark.parametrize(("text", "quantization"), QUANTIZATIONS.items())
+def test_quantization(text: str, quantization: str | None) -> None:
+    assert read_settings(text).quantization == quantization
 
 
 @pytest.mark.parametrize(("text", "degree"), DEGREES.items())
@@ -81,3 +109,41 @@ def test_an_engine_beside_a_program_that_is_none_of_the_list() -> None:
 
 def test_letters_of_another_script_end_the_name_of_a_model() -> None:
     assert read_settings("目前安装完DeepSeek-R1-671B后，速度 6.5 tokens/s").model == "DeepSeek-R1-671B"
+
+
+def test_a_gpu_and_a_quantization_are_those_of_the_load(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text("| GPU | NVIDIA RTX 5090 |\n|---|---|\n| CPU | big |\n\nDecode with Q4_K_M: 45.5 tok/s\n")
+    load = load_of(path)
+    assert (load.params, load.server_config) == ({"gpu": "RTX 5090"}, {"quantization": "Q4_K_M"})
+    assert load.notes == ["Read from the words around the results: RTX 5090, Q4_K_M."]
+
+
+def test_tools_loads_have_what_the_text_states(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "vLLM 0.11.0, 2x H100, small-8B in FP8\n\n============ Serving Benchmark Result ============\n"
+        "Successful requests: 100\nOutput token throughput (tok/s): 1450.25\nMean TTFT (ms): 120.55\n"
+    )
+    load = load_of(path)
+    assert load.tool != "document"
+    assert {name: load.params[name] for name in ("engine", "gpu")} == {"engine": "vLLM 0.11.0", "gpu": "2x H100"}
+    assert load.server_config == {"quantization": "FP8"}
+    assert load.notes[-1] == "Read from the words around the results: vLLM 0.11.0, 2x H100, FP8."
+
+
+ARMS = {
+    "lines": "baseline: decode 45.5 tok/s\nFP8: decode 60.5 tok/s\n",
+    "rows": "| quant | decode (tok/s) |\n|---|---|\n| none | 45.5 |\n| FP8 | 60.5 |\n",
+    "sentences": "With FP8 it decodes 60.5 tok/s. Without it decodes 45.5 tok/s.\n",
+    "an engine": "```\nvLLM 0.11.0\ndecode 45.5 tok/s\n\nthis PR\ndecode 55.5 tok/s\n```\n",
+    "a GPU": "| GPU | decode (tok/s) |\n|---|---|\n| RTX 5090 | 45.5 |\n| the old card | 60.5 |\n",
+}
+
+
+@pytest.mark.parametrize("text", ARMS.values(), ids=ARMS)
+def test_what_only_some_results_name_is_of_an_arm(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    load = load_of(path)
+    assert (load.params, load.server_config) == ({}, {})

@@ -81,6 +81,12 @@ WAYS: dict[str, Callable[[str], str]] = {
     "of a container": lambda text: fenced(behind("bench-1  | ")(text)),
     "of a pod": lambda text: fenced(behind("[pod/bench-7d9f/main] ")(text)),
     "of the journal": lambda text: fenced(behind("Mar 05 10:11:12 host bench[4711]: ")(text)),
+    "logged by vLLM": lambda text: fenced(behind("INFO 11-28 12:34:56 [bench.py:123] ")(text)),
+    "logged by a process": lambda text: fenced(behind("(APIServer pid=1) INFO 11-28 12:34:56 [bench.py:1] ")(text)),
+    "logged with a time in brackets": lambda text: fenced(behind("[2026-01-02 03:04:05] INFO run.py:33: ")(text)),
+    "logged with a name": lambda text: fenced(behind("2026-01-02 03:04:05,678 - INFO - bench - ")(text)),
+    "logged by Loguru": lambda text: fenced(behind("2026-01-02 03:04:05.678 | INFO     | bench:main:33 - ")(text)),
+    "logged with a level": lambda text: fenced(behind("[INFO] ")(text)),
     "below a comment": lambda text: f"<!-- Write it like this:\nDecode: 100 tok/s -->\n\n{fenced(text)}",
     "beside a machine": lambda text: (
         f"| Part | Value |\n|---|---|\n| GPU | RTX 9090 |\n| RAM | 64 GB |\n\n{fenced(text)}"

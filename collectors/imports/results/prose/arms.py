@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.imports.results.builder import LoadBuilder
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.prose.units import RATES
+
+DEGREE = "tensor_parallel"
+SHARED_FACTS, SHARED_FIELDS = ("engine", "gpu"), ("quantization",)  # parameters, and fields of the configuration
 
 
 def tables_by_heading(tables: Sequence[Table]) -> list[list[Table]]:
@@ -33,6 +38,22 @@ def name_arms(loads: Sequence[LoadBuilder], sections: Sections) -> None:
             load.params["heading"] = f"{name}, {heading}" if heading and str(heading) not in name else name
 
 
+def names_by_metric(loads: Sequence[LoadBuilder]) -> list[set[str]]:
+    """Return the names of the results of each metric and statistic: their points, behind the heading of their load.
+
+    A speed without a metric may be of any.
+    """
+    names: dict[tuple[str, str, str], set[str]] = {}
+    for load in loads:
+        for row in load.result_rows:
+            name = f"{load.params.get('heading', '')} {row.point}"
+            names.setdefault((row.unit, row.metric, row.statistic), set()).add(name)
+    return [
+        own_names | (names.get((unit, STATED, STATED), set()) if unit in RATES else set())
+        for (unit, _, _), own_names in names.items()
+    ]
+
+
 def share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder, text: str) -> None:
     """Give the loads of tools that print no model, and no parallelism, what the text states of both.
 
@@ -43,16 +64,20 @@ def share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder, text: st
     has_models = is_of_arms and any(heading.model for heading in settings_of_headings)
     has_degrees = is_of_arms and any(heading.tensor_parallel for heading in settings_of_headings)
     for load, own_settings in zip(loads, settings_of_headings, strict=True):
-        if has_degrees and load is not document:
-            degree = {"tensor_parallel": own_settings.tensor_parallel} if own_settings.tensor_parallel else {}
-            load.server_config = degree | load.server_config
-        else:
-            load.server_config = document.server_config | load.server_config
+        if load is document:
+            continue
+        degree = own_settings.tensor_parallel if has_degrees else document.server_config.get(DEGREE)
+        config = document.server_config | {DEGREE: degree}
+        config = {name: value for name, value in config.items() if value is not None and name not in load.server_config}
+        facts = {name: document.params[name] for name in SHARED_FACTS if name in document.params.keys() - load.params}
         is_of_document = not has_models and not _is_of_next_section(load, document.model, text)
-        model = document.model if is_of_document else own_settings.model
-        if model and load.model is None:
-            load.model = model
-            load.notes.append(f"Read from the words around the results: {model}.")
+        model = None if load.model else document.model if is_of_document else own_settings.model
+        load.model = load.model or model
+        load.params |= facts
+        load.server_config |= config
+        words = [*([model] if model else []), *facts.values(), *(config.get(name) for name in SHARED_FIELDS)]
+        listed = ", ".join(str(word) for word in words if word)
+        load.notes += [f"Read from the words around the results: {listed}."] if listed else []
 
 
 def _is_of_next_section(load: LoadBuilder, model: str | None, text: str) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from collectors.imports.results.prose.listed_names import listed_names, names_behind
+from collectors.imports.results.prose.metric_names import metric_of
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
+MOST_LISTED = 8
 LONGEST_ACCEPTANCE = 10  # tokens
 MAX_CHARS_TO_UNIT = 400  # before a number
 SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
@@ -68,6 +72,7 @@ class NumberGroup(NamedTuple):
     end: int
     is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
     is_versus: bool = False  # '45 versus 60 tok/s with a draft': the words behind are those of the last
+    names: Sequence[str] = ()  # of listed numbers
 
     @property
     def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
@@ -82,8 +87,15 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
     matches = list(SENTENCE_NUMBER.finditer(without_depths))
     has_list = _RESPECTIVELY.search(sentence) is not None
     lists = [match.span() for pattern in (_BRACKETED_LIST, _BARE_LIST) for match in pattern.finditer(sentence)]
+    names: Sequence[str] = ()
     at = 0
     while at < len(matches):
+        names = _names_of(sentence, matches, at, names)
+        end = at + len(names)
+        if names and (group := _group_of(sentence, matches[at:end])):
+            yield group._replace(is_listed=True, names=names)
+            at = end
+            continue
         end = at + 1
         while has_list and end < len(matches) and _are_listed(sentence, matches[end - 1], matches[end]):
             end += 1
@@ -100,6 +112,36 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
         if group := _group_of(sentence, matches[at:end]):
             yield group
         at = end
+
+
+def _names_of(sentence: str, matches: Sequence[re.Match[str]], at: int, names_before: Sequence[str]) -> Sequence[str]:
+    """Return the names of as many listed numbers from the one at `at`: before or behind them, or the former's."""
+    start, former_end = matches[at].start(), matches[at - 1].end() if at else 0
+    words_between = sentence[former_end:start]
+    slashed = _listed_from(sentence, matches, at, lambda between: between.strip() == "/")
+    listed = _listed_from(sentence, matches, at, lambda between: _AND.fullmatch(between) is not None)
+    names = listed_names(words_between) or names_behind(sentence[slashed[-1].end() :])
+    if not names and len(listed) == len(names_before) and _goes_on(words_between, matches[at - 1], listed[-1]):
+        names = [*names_before]
+    numbers = matches[at : at + len(names)]
+    are_listed = all(_are_listed(sentence, former, following) for former, following in pairwise(numbers))
+    return names if len(numbers) == len(names) and are_listed else []
+
+
+def _listed_from(
+    sentence: str, matches: Sequence[re.Match[str]], at: int, parts: Callable[[str], bool]
+) -> list[re.Match[str]]:
+    """Return the number at `at` and those behind it that such words part; at most as many as a list has names."""
+    pairs = pairwise(matches[at : at + MOST_LISTED])
+    listed_pairs = takewhile(lambda pair: parts(sentence[pair[0].end() : pair[1].start()]), pairs)
+    return [matches[at], *(following for _, following in listed_pairs)]
+
+
+def _goes_on(words_between: str, former: re.Match[str], last: re.Match[str]) -> bool:
+    """Return whether a list is one more of the former's names: in its unit, behind words that name no other metric."""
+    unit = unit_of(last["unit"])[0]
+    is_alike = unit is not None and dimension(unit) == dimension(unit_of(former["unit"])[0])
+    return is_alike and metric_of(words_between, unit) is None
 
 
 def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:

@@ -34,7 +34,7 @@ _PROGRAM = re.compile(
 _MODULE = re.compile(r"\s-m (?P<module>[\w.]{1,80})|(?P<script>[\w./-]{1,120}\.py)\b")
 _SUBCOMMANDS = re.compile(r"[ \w.-]{0,60}?(?= \S{0,99}[\d/:.]| -)")
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,60}(?:[= ] {0,4}[^\s-]\S{0,200})?|\S{1,300}")
-_FLAGS = re.compile(
+FLAGS = re.compile(
     r"\s{0,8}[`*]{0,4}(?P<flags>--?[A-Za-z][\w-]{0,60}(?:[= ][^\s`*:-][^\s`*:]{0,80})?"
     r"(?: {1,4}--?[A-Za-z][\w-]{0,60}(?:[= ][^\s`*:-][^\s`*:]{0,80})?){0,12})[`*]{0,4}:?[`*]{0,4}\s{0,8}"
 )
@@ -52,7 +52,7 @@ _LEVEL = re.compile(
     r"(?P<level>\d{1,5})\b(?![.,]\d)[^.|]{0,80}",
     re.IGNORECASE,
 )
-_LEVELS_OF_LOGS = {"info", "warning", "error", "debug"}
+LEVELS_OF_LOGS = {"info", "warning", "error", "debug"}
 _FLAG_LINES, _REMARKS = "flags", "remarks"
 
 
@@ -161,7 +161,7 @@ def _command_at(lines: Sequence[str], index: int, is_code: bool) -> _Words | Non
 
 
 def _flags_at(line: str, index: int) -> _Words | None:
-    match = _FLAGS.fullmatch(line) if line.lstrip(" `*")[:1] == "-" else None
+    match = FLAGS.fullmatch(line) if line.lstrip(" `*")[:1] == "-" else None
     return _Words(_FLAG_LINES, [match["flags"]], index + 1) if match else None
 
 
@@ -173,7 +173,7 @@ def _remark_at(lines: Sequence[str], index: int) -> _Words | None:
     words = (match["words"] or match["bracketed"]).strip() if match else ""
     if not words and 0 < len(line) <= MAX_LABEL_CHARS and line[0].isalnum() and _UNDERLINE.fullmatch(below[:210]):
         words = line.strip()
-    is_remark = words and not _FIGURE.search(words) and words.lower() not in _LEVELS_OF_LOGS and ": " not in words
+    is_remark = words and not _FIGURE.search(words) and words.lower() not in LEVELS_OF_LOGS and ": " not in words
     is_remark = is_remark and words[-1:] != ":" and "warm" not in words.lower() and _is_above_output(lines, index + 1)
     return _Words(_REMARKS, [words], index + 1) if is_remark else None
 

@@ -18,7 +18,7 @@ from collectors.imports.results.prose import (
     lm_eval_table,
     spec_bench_table,
 )
-from collectors.imports.results.prose.arms import name_arms, share_settings, tables_by_heading
+from collectors.imports.results.prose.arms import name_arms, names_by_metric, share_settings, tables_by_heading
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
@@ -42,10 +42,20 @@ from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
-from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
+from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
+from collectors.imports.results.prose.sections import (
+    FIGURE,
+    Sections,
+    lines_with_figures,
+    without_sections_of_settings,
+)
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
-from collectors.imports.results.prose.stated_settings import read_settings
+from collectors.imports.results.prose.stated_settings import (
+    StatedSettings,
+    read_settings,
+    without_settings_of_arms,
+)
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
@@ -120,9 +130,11 @@ LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
     unmarked = with_units(without_line_marks(head))
+    if has_benchmark(unmarked):
+        return True
+    unmarked = with_units_a_minute(without_sections_of_settings(unmarked))
     return (
-        has_benchmark(unmarked)
-        or states_result(unmarked)
+        states_result(unmarked)
         or has_figures(unmarked)
         or has_timings(unmarked)
         or bool(read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
@@ -131,7 +143,7 @@ def recognise(head: str) -> bool:
 
 def has_figures(head: str) -> bool:
     """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
-    unmarked = without_line_marks(head)
+    unmarked = with_units_a_minute(without_sections_of_settings(without_line_marks(head)))
     labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
@@ -174,7 +186,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
     summaries, text_between = _read_summaries(source, text, ticket)
-    text_between, warm_ups = without_warm_ups(text_between)
+    text_between, warm_ups = without_warm_ups(with_units_a_minute(without_sections_of_settings(text_between)))
     tables, words_around = _read_all_tables(text_between)
     sections = Sections(text)
     sections.tell_apart([*(table.line for table in tables), *lines_with_figures(words_around)])
@@ -188,7 +200,6 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     _add_tables(load, tables_here, words_around, sections)
     has_prompts = five_prompts.recognise(words_around)
     _add_text(load, "" if has_prompts else words_around, sections)
-    _add_settings(load, text, words_around, models_in(tables_here))
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1
         summaries.append(benchy_table.read(tables_of_arm, text, ticket, number))
@@ -199,6 +210,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
     name_arms(loads, sections)
+    settings = read_settings(text, models_in(tables_here), words_around)
+    _add_settings(load, without_settings_of_arms(settings, names_by_metric(loads)))
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
@@ -295,12 +308,13 @@ def _in_section(table: Table, sections: Sections) -> Table:
     )
 
 
-def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tables: Sequence[str]) -> None:
-    """Add what the words of the text, and those around its tables, state of the server that was measured."""
-    settings = read_settings(text, models_in_tables, words_around)
+def _add_settings(load: LoadBuilder, settings: StatedSettings) -> None:
+    """Add what the words of a text state of the server that was measured."""
     load.model = settings.model
     load.params |= {"engine": settings.engine} if settings.engine else {}
+    load.params |= {"gpu": settings.gpu} if settings.gpu else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
+    load.server_config |= {"quantization": settings.quantization} if settings.quantization else {}
     load.notes += [settings.sentence] if settings.sentence else []
 
 

@@ -33,11 +33,14 @@ _PAIR = re.compile(
 _LISTED = re.compile(  # 'itl p50/p95=24/25ms'
     r"(?<!\S)(?P<name>[A-Za-z]\w{0,20}) (?P<statistics>(?:mean|avg|median|min|max|p\d\d)(?:/(?:max|p\d\d)){1,4})"
     r"[=:] ?(?P<values>\d[\d.]{0,12}(?:/\d[\d.]{0,12}){1,4}) ?(?P<unit>ms|s)\b"
+    r"(?! ?(?:→|-{1,2}>|=>|to\b|vs\b))"  # compared lists are read as a sentence
 )
 _CONTEXT = re.compile(r"n?[_ ]?ctx(?:[_ ](?:size|len))?|context(?:[_ ](?:size|len(?:gth)?|tokens))?", re.IGNORECASE)
 _OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
 SETTING = re.compile(  # of the load
-    r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
+    r"rps|qps|rpm|(?:\w{1,20} ){0,2}(?:rate )?(?:limits?|quotas?|caps?)"
+    r"|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?",
+    re.IGNORECASE,
 )
 _SPEED_ALONE = re.compile(r"(?:(?:mean|median|avg|average) )?(?:throughput|speed|rate)", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]{0,80}\)")

@@ -10,6 +10,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
 from collectors.imports.results.prose.heads import count_metric
+from collectors.imports.results.prose.listed_names import listed_names
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
     AIMED_AT,
@@ -30,7 +31,7 @@ from collectors.imports.results.prose.stated_figures import (
 )
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
-from collectors.imports.results.prose.units import may_have_figure, unit_in
+from collectors.imports.results.prose.units import in_words, may_have_figure, unit_in
 from collectors.imports.results.values import converted
 from load_records import Result
 
@@ -54,6 +55,7 @@ CODE_LEAD = re.compile(  # of an item: '`serve -O3`: 4 req/s'
 )
 LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
 FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
+VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
@@ -162,9 +164,13 @@ class LabelledNumber(NamedTuple):
     def metric_name(self) -> MetricName | None:
         """The metric of a result; None for a setting, a derived value or a number of no known metric."""
         label = self.label
-        is_other = SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
+        names = (label, in_words(label))
+        is_aim = any(map(AIMED_AT.search, names)) and "goodput" not in label.lower()  # what met its aim was measured
+        is_first = bool(listed_names(f"{label}:"))  # of several figures
+        is_other = is_aim or is_first or SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
         unit = self.value.unit or _unit_of_label(label)
-        return None if is_other else metric_of_number(label, self.value, unit)
+        metric_names = (metric_of_number(name, self.value, unit) for name in names)
+        return None if is_other else next(filter(None, metric_names), None)
 
 
 def states_result(text: str) -> bool:
@@ -210,7 +216,8 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             label = number.label
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
-            statistic = statistic_of(label, number.value.bound, metric_name.metric)
+            words = in_words(label) if _unit_of_label(label) else label  # 'max_total_num_tokens' is no maximum
+            statistic = statistic_of(words, number.value.bound, metric_name.metric)
             point = point_of_words(name, name, sections.level_of(line))
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):
@@ -252,7 +259,8 @@ def _has_own_label(line: str, words: str) -> bool:
 def _unit_of_label(label: str) -> str | None:
     """Return the unit that a label states on the number's line: 'Prefill tok/s: 13'; none beside another number."""
     line = label.rsplit("\n", 1)[-1]
-    return None if any(map(str.isdigit, line)) else unit_in(line)
+    has_number = any(map(str.isdigit, line)) and VARIABLE.fullmatch(line) is None
+    return None if has_number else unit_in(line)
 
 
 def _label(before: str, value: StatedNumber) -> str:

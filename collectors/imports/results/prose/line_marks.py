@@ -7,8 +7,23 @@ from html import unescape
 from itertools import groupby
 from textwrap import dedent
 
+from collectors.imports.quoted_logs import is_excerpt
 from collectors.imports.results.prose.consoles import FENCE
+from collectors.imports.results.prose.sections import FIGURE
 
+_LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)"
+_PROCESS = r"(?:\((?:\w{1,30} )?pid=\d{1,9}\) )?"
+_TIME = r"(?:20\d\d-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?"
+_PLACE = r"[\w./<>-]{1,100}:\d{1,6}"  # of the statement that logs
+_MODULE = r"(?:__\w{1,40}__|root|main|\w{0,40}bench\w{0,40}|[a-z]\w{0,40}(?:\.\w{1,40}){1,8})"  # 'decode' is none
+_RECORD = (  # of vLLM, Python with a time in brackets, Loguru, Rich, glog and TensorRT-LLM
+    rf"{_PROCESS}{_LEVEL} {{1,8}}{_TIME} {{1,4}}\[?{_PLACE}\]:? ?"
+    rf"|{_PROCESS}\[{_TIME}\] {{1,4}}\[?{_LEVEL}\]?:? {{1,8}}(?:\[?{_PLACE}\]?:? ?)?"
+    rf"|{_TIME} {{1,3}}\| {{1,3}}{_LEVEL} {{0,8}}\| {{1,3}}[\w.<>:-]{{1,100}} - ?"
+    rf"|(?:\[\d\d/\d\d/\d\d \d\d:\d\d:\d\d\]| {{19}}) {_LEVEL} {{1,8}}"
+    rf"|[IWEF]\d{{4}} \d\d:\d\d:\d\d\.\d{{1,9}} {{1,8}}\d{{1,9}} {_PLACE}\] ?"
+    r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\] \[[A-Z]\] ?"
+)
 MARK = re.compile(
     r"(?P<kind>#|//|;)(?: |$)"
     r"|(?P<quote>>) ?(?![=\d])"
@@ -16,7 +31,9 @@ MARK = re.compile(
     r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
     r"|(?P<process>\((?:\w{1,30} )?pid=\d{1,9}\) |\[rank\d{1,4}\]: ?)"  # as vLLM and torchrun print
     r"|(?P<added>\+)(?![-=+\d])"  # of a diff; '+---+' is a frame
+    rf"|(?P<record>{_RECORD})"
     r"|(?P<date>\d{4}-\d\d-\d\d)[ T]\d\d:\d\d:\d\d[.,]?\d{0,6} - (?:[\w.]{1,60} - )?(?:DEBUG|INFO|WARNING|ERROR) - ?"
+    rf"(?:{_MODULE} - )?"
     r"|(?P<stamp>\[20\d\d-\d\d-\d\d\|\d\d:\d\d:\d\d[.,]?\d{0,6}\]) {1,2}(?:DEBUG|INFO|WARNING|ERROR) {1,8}(?=\S)"
     r"|(?P<plain>20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]?\d{0,9}Z? {1,3}"
     r"\[?(?:DEBUG|INFO|WARNING|ERROR)\]?:? {1,8}(?=\S))"
@@ -24,6 +41,7 @@ MARK = re.compile(
     r"|(?P<clock>\[?(?:20\d\d-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?\]?(?: |$))"
     r"|(?P<journal>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,60} [\w./-]{1,60}\[\d{1,9}\]: ?)"
     r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
+    rf"|(?P<level>(?:DEBUG|INFO) {{1,8}}(?:- ?|{_PLACE}\]?:? ?)|\[(?:DEBUG|INFO)\]:?(?: |$)|INFO:(?: |$))"
 )
 QUOTE = ">"
 DIFF_FENCE = re.compile(r"\s{0,12}`{3,8}diff\s*")
@@ -44,8 +62,14 @@ PAIR_IN_BARS = re.compile(r"\s{0,12}\|?[^|]{1,110}?: *[^|\s][^|]{0,60}\|\s*|\s{0
 CELL_IN_BARS = re.compile(r"\s{0,12}\|[^|]{1,200}\|?\s*|[^|]{1,200}\|\s*")  # the only one of its row
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
 DATED, CLOCKED = "date", "clock"  # of a logger's line, which is nothing else; of a line of anything
-STAMPS = {"date": DATED, "stamp": DATED, "plain": DATED, "actions": DATED, "clock": CLOCKED, "journal": CLOCKED}
-MIN_LINES_OF = {QUOTE: 2, DATED: 1}
+RECORD, LEVEL = "record", "level"  # the head of a logger's record; its level without a time
+KINDS = {
+    "date": DATED, "stamp": DATED, "plain": DATED, "actions": DATED, "clock": CLOCKED, "journal": CLOCKED,
+    "record": RECORD, "level": LEVEL,
+}  # fmt: skip
+MIN_LINES_OF = {QUOTE: 2, DATED: 1, RECORD: 1, LEVEL: 2}
+PLACE_BEHIND = re.compile(rf"(?<! ) {{2,200}}{_PLACE}$")  # as Rich prints it
+NAMED_NUMBER = re.compile(r"[:=|]\s{0,60}[~≈]?\d")
 NAMES, MIN_LINES_OF_NAME = ("container", "pod", "process"), 2  # which nothing else begins with
 SERVING = "Benchmark Result ="  # whose reader takes the time from the lines
 MOST_QUOTES = 3  # within each other
@@ -157,9 +181,21 @@ def _without_marks(lines: list[str]) -> list[str]:
         least = MIN_LINES_OF_NAME if first and first.lastgroup in NAMES else MIN_LINES_OF.get(mark or "", MIN_LINES)
         is_kept = mark == CLOCKED and (any(SERVING in line for line in marked_lines) or _is_series(marked_lines))
         if mark and len(marked_lines) >= least and not is_kept:
-            marked_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
+            bare_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
+            marked_lines = bare_lines if mark != RECORD else _messages(marked_lines, bare_lines)
         unmarked_lines += marked_lines
     return unmarked_lines
+
+
+def _messages(records: list[str], messages: list[str]) -> list[str]:
+    """Return the messages of a logger's records; an engine's own keep their heads, and few without a figure their time.
+
+    The time above what a tool printed is that of its load.
+    """
+    messages = [PLACE_BEHIND.sub("", message) for message in messages]
+    has_figure = any(FIGURE.search(message) or NAMED_NUMBER.search(message) for message in messages)
+    is_kept = (len(records) < MIN_LINES and not has_figure) or is_excerpt("\n".join(records))
+    return records if is_kept else messages
 
 
 def _is_series(stamped_lines: list[str]) -> bool:
@@ -170,6 +206,6 @@ def _is_series(stamped_lines: list[str]) -> bool:
 
 def _mark(line: str) -> str | None:
     match = MARK.match(line)
-    if match and match.lastgroup in STAMPS:
-        return STAMPS[match.lastgroup]
+    if match and match.lastgroup in KINDS:
+        return KINDS[match.lastgroup]
     return next(filter(None, match.groups()), None) if match else None

@@ -221,6 +221,7 @@ DERIVED = words(
 )
 AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
+    r"|(?:rate|[rt]pm|per min(?:ute)?)[- _]?limit(?:s|ed)?|max[- _][rt]pm|quotas?"
     r"|projected|projections?|predicted|estimat(?:e|es|ed)"
     r"|published|claimed|advertised|(?:nvidia|amd|intel|vendor) official)\b",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, test_unit, unit_in, unit_of
+from collectors.imports.results.values import converted
 
 _DECIMAL_COMMA = r"\d{1,4},(?:\d{1,2}|\d{4,6})(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -33,6 +34,9 @@ WITH_STATISTIC = re.compile(
     rf"(?: \((?P<smallest>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
     re.IGNORECASE,
 )
+BEHIND_STATISTIC = re.compile(  # 'p50 120', 'p99=320 ms'
+    rf"(?P<statistic>avg|mean|median|min|max|p\d{{2}}(?:\.\d)?)(?: ?[:=] ?| )(?:{NUMBER})", re.IGNORECASE
+)
 WITH_LABEL = re.compile(
     rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
     r"(?: ?@ ?(?P<level>[\w.-]{1,20}))?(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?"
@@ -56,6 +60,7 @@ _SPACED_IN_WORDS = re.compile(  # '~9 700 ms', '23 000 ms', but no '8 350 ms' be
 )
 _REMARK = re.compile(r"(?<=[^\s]) {1,4}(?:\u2190|<-{1,2}) .{1,120}")  # '45.5 <- the old one'
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
+_BETWEEN_STATISTICS = re.compile(r", | / | ?<br ?/?> ?")
 STATISTICS = {"avg": "mean", "p50": "median"}
 _NO_VALUE = re.compile(r"\s*|[-–—]{1,3}|n/?a|nan|none|null|\.\.\.", re.IGNORECASE)
 _FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
@@ -156,20 +161,27 @@ def read_cell(cell: str) -> StatedNumber | None:
 @lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell that names its statistics: '78ms p50, 150ms p95', '43.1 tok/s avg (40.7 – 45.1)'; else nothing."""
-    matches = [WITH_STATISTIC.fullmatch(part) for part in cell[:MAX_CELL_CHARS].strip().strip("*`").split(", ")]
+    parts = _BETWEEN_STATISTICS.split(cell[:MAX_CELL_CHARS].strip().strip("*`"))
+    behind_names = [BEHIND_STATISTIC.fullmatch(part) for part in parts]
+    if all(behind_names) and len(parts) > 1:
+        return [(_statistic_named(match["statistic"]), parse_number(match)) for match in behind_names if match]
+    matches = [WITH_STATISTIC.fullmatch(part) for part in parts]
     values: list[tuple[str, StatedNumber]] = []
     for match in matches:
         if match is None:
             return []
-        name = match["statistic"].lower()
         value = parse_number(match)
-        values.append((STATISTICS.get(name, name), value))
+        values.append((_statistic_named(match["statistic"]), value))
         if match["smallest"]:
             values += [
                 (edge, value._replace(low=_number(match[group])))
                 for edge, group in (("min", "smallest"), ("max", "greatest"))
             ]
     return values
+
+
+def _statistic_named(name: str) -> str:
+    return STATISTICS.get(name.lower(), name.lower())
 
 
 @lru_cache(maxsize=1024)  # likewise
@@ -207,11 +219,10 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
     assert low is not None
     if high is not None and high_kilo != 1.0 and high > low:
         kilo = KILO  # '2-3k'
-    factor = unit_factor * kilo
     return StatedNumber(
-        low * factor,
-        None if high is None else high * unit_factor * max(kilo, high_kilo),
-        None if spread is None else _number(spread) * factor,
+        converted(converted(low, kilo), unit_factor),
+        None if high is None else converted(converted(high, max(kilo, high_kilo)), unit_factor),
+        None if spread is None else converted(converted(_number(spread), kilo), unit_factor),
         unit,
         "max" if match["most"] else "min" if match["least"] or match["plus"] else None,
         match["about"] is not None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from collectors.imports.results.prose.listed_names import with_unit_of_last
 from collectors.imports.results.prose.number_text import with_joined_thousands, with_shared_unit
 from collectors.imports.results.prose.units import pattern_of
 
@@ -28,7 +29,9 @@ _FLAG = re.compile(r"\s--\w")
 _PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
 _QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
 _TIGHT_SLASH = re.compile(
-    rf"(\d)/(?=\d[\d.,]{{0,12}}(?:/\d[\d.,]{{0,12}}){{0,5}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE
+    rf"(\d)/(?=\d[\d.,]{{0,12}}(?:/\d[\d.,]{{0,12}}){{0,5}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))"
+    r"|(?<=\.)(\d{1,4})/(?=\d[\d.,]{0,12}(?:/\d[\d.,]{0,12}){0,5} ?s(?!\w))",  # no half a second
+    re.IGNORECASE,
 )
 _MARKUP = re.compile(r"[`*]{1,3}")
 
@@ -42,9 +45,10 @@ def running_text(line: str) -> str:
     unquoted = _QUOTED.sub("", line)
     is_command = len(_FLAG.findall(unquoted)) > 1 and not _PUNCTUATION.search(unquoted)
     is_other = is_command or _LOG_LINE.search(line) or _CODE.search(unquoted)
-    return (
-        "" if is_other else with_shared_unit(_TIGHT_SLASH.sub(r"\1 / ", with_joined_thousands(_MARKUP.sub("", line))))
-    )
+    if is_other:
+        return ""
+    line = _TIGHT_SLASH.sub(r"\1\2 / ", with_joined_thousands(_MARKUP.sub("", line)))
+    return with_unit_of_last(with_shared_unit(line))
 
 
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
+from collectors.imports.results.prose.consoles import FENCE, FLAGS, LEVELS_OF_LOGS, ConsoleContext, contexts_of
+from collectors.imports.results.prose.metric_names import AIMED_AT
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
+from collectors.imports.results.prose.value_names import names_settings
 from collectors.imports.results.tools.printed_block import MODEL_LINE
 
 HEADING = re.compile(
@@ -28,8 +30,8 @@ BOLD_LEAD = re.compile(r"\*\*(?P<words>[^*|]{1,80})\*\*:? [—–-] .{1,200}")  
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
-_FIGURE_UNITS = pattern_of(*RATES, "ms", "s", "%", factor=1.0)
-FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
+_FIGURE_UNITS = f"{pattern_of(*RATES)}|{pattern_of('ms', 's', '%', factor=1.0)}"
+FIGURE = re.compile(rf"\dk? ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
 INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
 STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
@@ -50,6 +52,18 @@ MAX_LINES_OF_LIST = 40
 MOST_WORDS_OF_LABEL = 5  # a longer one is a sentence
 MAX_HEADING_CHARS = 80
 MAX_LINE_CHARS = 240
+IN_BRACKETS = re.compile(r"\([^()]{1,60}\)")
+PAIR_WITH_UNIT = re.compile(  # 'ttft_p50_ms = 81.5'
+    r"(?<![\w/])[A-Za-z]\w{0,40}_(?:m?s|sec|tps|toks?_s|tok(?:en)?s?_per_s(?:ec)?)(?:_\w{1,10})?\s{0,20}[:=]\s{0,40}\d",
+    re.IGNORECASE,
+)
+SECTION = re.compile(r"\s{0,8}\[(?P<words>[A-Za-z][^\[\]|:]{0,60})\]\s{0,8}")  # '[baseline]', as in INI files
+BARE_NAME = re.compile(
+    r"[=*#>-]{0,6} ?(?P<words>[A-Za-z\d][^|{}<>=]{0,60}?)(?: ?[=*#-]{1,6})?:?\s{0,8}"
+)  # 'vLLM nightly'
+NUMBER_OF_LINE = re.compile(r"(?P<name>[^\d]{0,60})\d")
+PAIR = re.compile(r"\w\s{0,20}[:=]\s{0,60}[\"'~≈]?\w")
+MOST_WORDS_OF_NAME = 8
 PICTURES = "🔴🟢🔵🟡🟠✅❌⚡🚀📊📈👉➡️▶ "  # before the name of an arm
 
 
@@ -160,8 +174,9 @@ def label_of(line: str) -> str:
     match = LABEL.fullmatch(words)
     if match is None:
         return ""
-    bold, more = match["bold"], (match["more"] or "").strip()
-    if more and (any(map(str.isdigit, more)) or BULLET.match(line)):
+    bold, more = match["bold"], (match["more"] or "").strip().removesuffix(":")
+    is_aside = IN_BRACKETS.fullmatch(more) is not None and not FIGURE.search(more)
+    if more and not is_aside and (any(map(str.isdigit, more)) or BULLET.match(line)):
         return ""
     return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
@@ -173,6 +188,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
     label, label_outside, has_content, is_code = "", "", False, False
     lines = text.splitlines()
     models = _model_lines(lines)
+    names = {**_bare_names(lines), **_section_names(lines)}
     has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
     has_marks = any(line.startswith("#") and _heading(line) for line in lines)
     for index, line in enumerate(lines):
@@ -198,7 +214,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
         ):
             stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
             label, has_content = "", False
-        elif own_label := _label_among(lines, index, is_code):
+        elif own_label := names.get(index) or _label_among(lines, index, is_code):
             label, has_content = own_label, False
         elif not is_code and not line.strip():
             label = "" if has_content else label
@@ -216,7 +232,8 @@ def _caption_above(lines: Sequence[str], index: int) -> str:
     line = next((line_above.strip() for line_above in lines[max(0, index - 2) : index][::-1] if line_above.strip()), "")
     line = line[bullet.end() :] if (bullet := BULLET.match(line)) else line.lstrip(PICTURES)
     is_possible = 0 < len(line) <= MAX_HEADING_CHARS and (line[0].isalnum() or line[0] == "`") and "|" not in line
-    return line if is_possible and not FIGURE.search(line) and not line.startswith(FENCE) else ""
+    is_caption = is_possible and not FIGURE.search(line) and not line.startswith(FENCE)
+    return (line.strip("`: ") if FLAGS.fullmatch(line) else line) if is_caption else ""
 
 
 def _title(lines: Sequence[str], index: int) -> _Heading | None:
@@ -287,6 +304,71 @@ def _bare_label(lines: Sequence[str], index: int) -> str:
     return line.strip() if is_above_table or is_above_figures else ""
 
 
+def _section_names(lines: Sequence[str]) -> dict[int, str]:
+    """Return the names in brackets that stand alone above a value or a figure, by their lines."""
+    matches = {index: match for index, line in enumerate(lines) if (match := SECTION.fullmatch(line[:100]))}
+    return {
+        index: match["words"].strip() for index, match in matches.items()
+        if match["words"].lower() not in LEVELS_OF_LOGS and _is_above_value(lines, index)
+    }  # fmt: skip
+
+
+def without_sections_of_settings(text: str) -> str:
+    """Return a text with the pairs of such sections of INI files left empty: '[workload.params]', '[slo]'."""
+    lines, is_of_settings = text.splitlines(), False
+    for index, line in enumerate(lines):
+        if match := SECTION.fullmatch(line[:100]):
+            name = match["words"].rpartition(".")[2]
+            is_of_settings = names_settings(name) or AIMED_AT.search(name) is not None
+        is_of_settings &= match is not None or not line.strip() or PAIR.search(line[:MAX_LINE_CHARS]) is not None
+        lines[index] = "" if is_of_settings else line
+    return "\n".join(lines)
+
+
+def _is_above_value(lines: Sequence[str], index: int) -> bool:
+    below = _line_below(lines, index)[:MAX_LINE_CHARS]
+    return PAIR.search(below) is not None or FIGURE.search(below) is not None
+
+
+def _line_below(lines: Sequence[str], index: int) -> str:
+    """Return the line below another, or that below an empty one."""
+    return next((line for line in lines[index + 1 : index + 3] if line.strip()), "")
+
+
+def _bare_names(lines: Sequence[str]) -> dict[int, str]:
+    """Return the lines of words in code that are the names of arms: each stands above the same first figure."""
+    names_by_figure: dict[str, dict[int, str]] = {}
+    is_code, above = False, ""
+    for index, line in enumerate(lines):
+        is_fence = line.lstrip()[:3] == FENCE
+        is_code ^= is_fence
+        name = _bare_name(line) if is_code and not is_fence and _ends_figures(above) else ""
+        match = NUMBER_OF_LINE.match(_line_below(lines, index).strip()) if name else None
+        if match and _is_above_figure(lines, index):
+            names_by_figure.setdefault(match["name"].strip().lower(), {})[index] = name
+        above = line
+    arms = (names for names in names_by_figure.values() if len({*names.values()}) > 1)
+    return {index: name for names in arms for index, name in names.items()}
+
+
+def _bare_name(line: str) -> str:
+    """Return the words of a line that has neither a figure nor a value; empty for any other."""
+    match = BARE_NAME.fullmatch(line[: MAX_TITLE_CHARS + 20])
+    words = match["words"].strip() if match else ""
+    is_name = any(map(str.isalpha, words)) and len(words.split()) <= MOST_WORDS_OF_NAME
+    is_other = PAIR.search(line) or FIGURE.search(line) or BUILD.match(line) or STATEMENT.match(line)
+    return words if is_name and not is_other and words[-1:] not in NO_LABEL_ENDS else ""
+
+
+def _is_above_figure(lines: Sequence[str], index: int) -> bool:
+    return FIGURE.search(_line_below(lines, index)[:MAX_LINE_CHARS]) is not None
+
+
+def _ends_figures(line: str) -> bool:
+    """Return whether a line is a figure's, a fence or empty, so that another arm may begin below it."""
+    return not line.strip() or line.lstrip()[:3] == FENCE or FIGURE.search(line[:MAX_LINE_CHARS]) is not None
+
+
 def _name_of_indented(lines: Sequence[str]) -> str:
     """Return a line of words above an indented one with figures, which belongs to it; empty for any other line."""
     if len(lines) < 2 or lines[0][:1].isspace() or not INDENTED.match(lines[1]) or FIGURE.search(lines[0]):
@@ -331,5 +413,6 @@ def lines_with_figures(text: str) -> list[int]:
     """Return the numbers of the lines, from 1, that have a number with a unit, or a unit."""
     return [
         number for number, line in enumerate(text.splitlines(), 1)
-        if len(line) <= MAX_LINE_CHARS and may_have_figure(line) and FIGURE.search(line)
+        if len(line) <= MAX_LINE_CHARS and may_have_figure(line)
+        and (FIGURE.search(line) or PAIR_WITH_UNIT.search(line))
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from math import isclose
 from typing import NamedTuple
 
 from collectors.imports.results.prose.compared_numbers import (
@@ -18,6 +19,7 @@ from collectors.imports.results.prose.number_text import StatedNumber
 from collectors.imports.results.prose.used_memory import may_be_in_use
 
 MAX_LABEL_CHARS = 120
+ROUNDING = 0.02  # '72k tok/min (1.2k tok/s)'
 _BOUNDARY = re.compile(
     r",(?!(?<=\d,)\d\d\d)|[;•·→。，；|]|[-=]>|\.\s"
     r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when"
@@ -107,7 +109,7 @@ def _places_of_group(sentence: str, groups: Sequence[NumberGroup], index: int, o
     former_end = groups[index - 1].end if index else 0
     words_before = sentence[former_end : group.start]
     subjects = (
-        _subjects(words_before, len(group.values)) if group.is_listed
+        [*group.names] or _subjects(words_before, len(group.values)) if group.is_listed
         else _slashed_names(own, sentence, group)
     )  # fmt: skip
     lead = "" if own.strip() else _last_clause(words_before)
@@ -173,10 +175,12 @@ def _words_of(subject: str, subjects: Sequence[str], unit: str | None) -> str:
 
 
 def _restates(sentence: str, former: NumberGroup, group: NumberGroup) -> bool:
-    """Return whether a number in brackets is the one before them in another unit."""
+    """Return whether a number in brackets is the one before them in another unit, as seconds and minutes are."""
     is_bracketed = sentence[former.end : group.start].strip() == "(" and sentence[group.end :].lstrip()[:1] == ")"
-    units = [dimension(values[0].unit) for values in (former.values, group.values)]
-    return is_bracketed and units == ["time", "time"]
+    first, second = former.values[0], group.values[0]
+    is_of_time = [dimension(value.unit) for value in (first, second)] == ["time", "time"]
+    is_same_rate = first.unit == second.unit and isclose(first.low, second.low, rel_tol=ROUNDING)
+    return is_bracketed and (is_of_time or is_same_rate)
 
 
 def _is_time_of_tokens(sentence: str, groups: Sequence[NumberGroup]) -> bool:

@@ -54,6 +54,9 @@ _CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECA
 _COMPARATIVE = re.compile(  # '52 ms faster with vLLM'
     r"\s{0,3}(?:faster|slower|quicker|shorter|longer|lower|higher|less|more|better|worse)\b(?! or\b)", re.IGNORECASE
 )
+_LIMIT_BEHIND = re.compile(
+    r"\s{0,3}(?:(?:rate|request|token) ){0,2}(?:limits?|quotas?|caps?|budgets?)\b", re.IGNORECASE
+)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
@@ -185,7 +188,8 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     )
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
     is_nothing = place.value.low == 0 and place.value.high is None and unit in ("tok/s", "ms", "s")
-    is_other = is_nothing or is_of_load or is_summed or is_change or is_condition
+    is_limit = _LIMIT_BEHIND.match(place.after) is not None  # '60 requests per minute limit'
+    is_other = is_nothing or is_of_load or is_summed or is_change or is_condition or is_limit
     return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
 
 

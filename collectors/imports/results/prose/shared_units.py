@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from collectors.imports.results.prose.heads import SETTING_HEAD, plain
 from collectors.imports.results.prose.number_text import TIMED, read_cell
+from collectors.imports.results.prose.rates_a_minute import with_units_of_rates
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.units import unit_in
 
@@ -20,6 +21,7 @@ UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGN
 
 def with_units_of_columns(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
     """Return the rows with the units that one number of a column, an engine's column or a sibling's states for all."""
+    rows = with_units_of_rates(heads, rows)
     return _with_unit_of_siblings(heads, _with_unit_of_engines(heads, _with_units(heads, rows)))
 
 

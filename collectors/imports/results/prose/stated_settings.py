@@ -1,10 +1,13 @@
-"""Reads the model, the engine and the tensor parallelism that a text states, where it states only one of each."""
+"""Reads the model, the engine, its settings and the GPU that a text states, where it states only one of each."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
+
+from collectors.imports.results.prose.gpus import gpu_of
+from collectors.imports.results.prose.quantizations import quantization_of
 
 MAX_TEXT_CHARS = 400_000
 PERCENTILES = {50, 75, 90, 95, 98, 99}  # 'TP99' is the 99th percentile, too
@@ -50,9 +53,10 @@ _TENSOR_PARALLEL = re.compile(
     re.IGNORECASE,
 )
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
-_ENGINE_NAMES = r"vLLM|SGLang|TensorRT-LLM|Ollama|LMDeploy|ExLlama(?:V[23])?|MLC-LLM"
+_ENGINE_NAMES = r"vLLM|SGLang|llama\.cpp|TensorRT-LLM|Ollama|LMDeploy|ExLlama(?:V[23])?|MLC-LLM"
 _ENGINE = re.compile(
-    rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}})"
+    rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}"
+    r"(?:v?(?P<version>\d{1,3}\.\d{1,3}[\w.+-]{0,60})|(?:build:? |b)(?P<build>\d{4,5})\b)"
     r"(?! ?(?:\w{1,12} )?(?:tok|t/s|tps|ms\b|s\b)))?",
     re.IGNORECASE,
 )
@@ -60,9 +64,11 @@ _OTHER_VERSION = re.compile(  # without the engine's name
     r"\b(?:on|to|from|than|with|in|vs\.?|versus|version) v?(\d{1,3}\.\d{1,3}\.\d{1,4})(?![\w.%])"
     r"|\*\*v?(\d{1,3}\.\d{1,3}\.\d{1,4}):?\*\*"
 )
+_NUMBER_OF_GPUS = re.compile(r"^\d{1,3}x ")
+_OTHER_BUILD = re.compile(rf"(?<![\w-])(?:{_ENGINE_NAMES}) (?:nightly|main|master|HEAD)\b", re.IGNORECASE)
 _OTHER_PROGRAM = re.compile(r"(?<![\w-])(?:LM ?Studio|KoboldCpp|TabbyAPI|oMLX)\b", re.IGNORECASE)
 ENGINE_HEAD = re.compile(
-    rf"(?:{_ENGINE_NAMES}|llama\.cpp|TRT-LLM|TGI|Transformers|MLX)(?: v?[\d.]{{1,20}}| ?\([^()]{{1,40}}\))?",
+    rf"(?:{_ENGINE_NAMES}|TRT-LLM|TGI|Transformers|MLX)(?: v?[\d.]{{1,20}}| ?\([^()]{{1,40}}\))?",
     re.IGNORECASE,
 )  # of a column
 
@@ -76,12 +82,15 @@ class StatedSettings(NamedTuple):
     model: str | None
     engine: str | None  # with its version: 'SGLang 0.5.7'
     tensor_parallel: int | None
+    gpu: str | None = None  # with their number: '2x H100'
+    quantization: str | None = None  # of the weights
 
     @property
     def sentence(self) -> str | None:
         """A note on where the settings come from; None without any."""
         tensor_parallel = f"tensor parallel {self.tensor_parallel}" if self.tensor_parallel else None
-        settings = [text for text in (self.model, self.engine, tensor_parallel) if text]
+        words = (self.model, self.engine, tensor_parallel, self.gpu, self.quantization)
+        settings = [text for text in words if text]
         return f"Read from the words around the results: {', '.join(settings)}." if settings else None
 
 
@@ -105,7 +114,25 @@ def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around:
         or any(_names_other(cell, model) for cell in cells)
         or _are_others(cells, model.rpartition("/")[2].lower())
     )
-    return StatedSettings(None if is_compared else model, _engine_of(text), tensor_parallel)
+    known_model = None if is_compared else model
+    return StatedSettings(known_model, _engine_of(text), tensor_parallel, gpu_of(text), quantization_of(text))
+
+
+def without_settings_of_arms(settings: StatedSettings, names_by_metric: Collection[Collection[str]]) -> StatedSettings:
+    """Return settings without an engine, a GPU and a quantization that only some results of a metric name: an arm's.
+
+    `names_by_metric`: the names of the results of each metric.
+    """
+    engine, gpu, quantization = (
+        setting if setting and not any(_is_of_some(setting, names) for names in names_by_metric) else None
+        for setting in (settings.engine, settings.gpu, settings.quantization)
+    )
+    return settings._replace(engine=engine, gpu=gpu, quantization=quantization)
+
+
+def _is_of_some(setting: str, names: Collection[str]) -> bool:
+    words = _NUMBER_OF_GPUS.sub("", setting).lower()
+    return len({words in name.lower() for name in names}) > 1
 
 
 def _is_name_of_model(cell: str) -> bool:
@@ -169,9 +196,13 @@ def _engine_of(text: str) -> str | None:
     """The only engine of a text, with its only version; several engines or versions are compared with each other."""
     matches = list(_ENGINE.finditer(text))
     names = {match["name"].lower(): match["name"] for match in matches}
-    written = (match["version"].rstrip(".") for match in matches if match["version"])
+    written = (
+        match["version"].rstrip(".") if match["version"] else f"b{match['build']}"
+        for match in matches if match["version"] or match["build"]
+    )  # fmt: skip
     versions = {version for version in written if not _TAG_OF_IMAGE.match(version)}
-    is_alone = len(names) == len(versions) == 1 and not _OTHER_PROGRAM.search(text)
+    is_compared = _OTHER_PROGRAM.search(text) or _OTHER_BUILD.search(text)
+    is_alone = len(names) == len(versions) == 1 and not is_compared
     version = versions.pop() if is_alone else ""
     return f"{next(iter(names.values()))} {version}" if is_alone and not _names_other_version(text, version) else None
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
-from collectors.imports.results.prose.number_text import StatedNumber, parse_number
+from collectors.imports.results.prose.number_text import TIMED, StatedNumber, parse_number
+from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
+from collectors.imports.results.values import converted
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
 _STATISTIC_NAME = r"mean|avg|ave|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?|\d{2}th percentile"
 _STATISTIC = re.compile(
     rf"\b(?P<name>{_STATISTIC_NAME})\b"
-    rf" ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
+    rf"(?: (?:was|is|of|at))? ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
     re.IGNORECASE,
 )
 _STATISTIC_BEHIND = re.compile(  # 'Tokens/sec: 70.4 (avg), 65.0 (p50)'
@@ -39,6 +41,7 @@ _NAMES = {"avg": "mean", "average": "mean", "ave": "mean"}
 _ORDINAL = "th percentile"
 _LABEL_END = re.compile(r" (?:statistics|stats)$", re.IGNORECASE)
 _UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{pattern_of()})\)?[:=]?$", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[\s,;/|·•()*`.]{0,8}(?:and\b)?[\s(*`]{0,4}", re.IGNORECASE)
 _LEAST_STATISTICS = 2
 
 
@@ -49,40 +52,84 @@ class StatisticLine(NamedTuple):
     label: str
     unit: str | None
     values: tuple[tuple[str, StatedNumber], ...]
+    other_words: str = ""  # of the line, which state other figures
 
 
 def read_statistic_lines(text: str) -> tuple[list[StatisticLine], str]:
-    """Return such lines whose numbers have a unit, and the text with them left empty."""
+    """Return such lines whose numbers have a unit, and the text with only the words of other figures left of them."""
     lines = text.splitlines()
-    statistic_lines = list(_statistic_lines(lines))
+    statistic_lines = [line for number, text in enumerate(lines, 1) if (line := _statistic_line(number, text))]
     for statistic_line in statistic_lines:
-        lines[statistic_line.number - 1] = ""
+        lines[statistic_line.number - 1] = statistic_line.other_words
     return statistic_lines, "\n".join(lines)
 
 
-def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
-    for number, line in enumerate(lines, 1):
-        if listed := _listed_statistics(number, line):
-            yield listed
-            continue
-        is_short = len(line) <= MAX_LINE_CHARS and "|" not in line
-        matches = list(_STATISTIC.finditer(line)) if is_short else []
-        if is_short and len(matches) < _LEAST_STATISTICS and _IN_BRACKETS.search(line):
-            matches = list(_STATISTIC_BEHIND.finditer(line))
-        label = line[: matches[0].start()].strip(" \t-*•`,;:=") if len(matches) >= _LEAST_STATISTICS else ""
-        leading = _LEADING.fullmatch(label)
-        label = leading["label"] if leading else label
-        if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
-            continue
-        label = _LABEL_END.sub("", label)
-        unit_match = _UNIT_AT_END.search(f" {label}")
-        unit = unit_of(unit_match["unit"])[0] if unit_match else None
-        values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
-        values = ((STATED, parse_number(leading)), *values) if leading else values
-        values = tuple(pair for pair in values if not pair[0].startswith("std"))
-        is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
-        if values and is_of_one and (unit or all(value.unit for _, value in values)):
-            yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
+def _statistic_line(number: int, line: str) -> StatisticLine | None:
+    if listed := _listed_statistics(number, line):
+        return listed
+    matches = _statistics_in(line)
+    words = line[: matches[0].start()].strip(" \t-*•`,;:=") if matches else ""
+    leading = _LEADING.fullmatch(words)
+    words_before, label = ("", leading["label"]) if leading else _parted(words)
+    if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
+        return None
+    words_behind = line[matches[-1].end() :].lstrip(" ,;|)*`")
+    other_words = [words_before, f"{_lead_of(label)}{words_behind}" if FIGURE.search(words_behind) else ""]
+    label = _LABEL_END.sub("", label)
+    unit_match = _UNIT_AT_END.search(f" {label}")
+    unit, factor = unit_of(unit_match["unit"]) if unit_match else (None, 1.0)
+    numbers = [parse_number(match) for match in matches] if unit else _with_shared_unit(line, matches)
+    values = tuple((_statistic(match["name"]), value) for match, value in zip(matches, numbers, strict=True))
+    values = ((STATED, parse_number(leading)), *values) if leading else values
+    values = tuple((name, _of_unit(value, factor)) for name, value in values if not name.startswith("std"))
+    is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
+    if not values or not is_of_one or not (unit or all(value.unit for _, value in values)):
+        return None
+    label = " ".join(label.replace("_", " ").split())
+    return StatisticLine(number, label, unit, values, "; ".join(filter(None, other_words)))
+
+
+def _statistics_in(line: str) -> list[re.Match[str]]:
+    """Return the statistics with their numbers on a line; nothing for fewer than two."""
+    if len(line) > MAX_LINE_CHARS or line.lstrip().startswith("|"):
+        return []
+    matches = list(_STATISTIC.finditer(line))
+    if len(matches) < _LEAST_STATISTICS and _IN_BRACKETS.search(line):
+        matches = list(_STATISTIC_BEHIND.finditer(line))
+    return matches if len(matches) >= _LEAST_STATISTICS else []
+
+
+def _parted(words: str) -> tuple[str, str]:
+    """Return the words before statistics that state another figure, and their own label: '8 users: 9 tok/s, TTFT'."""
+    words_before, _, label = words.rpartition(", ")
+    if not FIGURE.search(words) or FIGURE.search(label):
+        return "", words
+    return words_before, f"{_lead_of(words_before)}{label}"
+
+
+def _lead_of(words: str) -> str:
+    """Return the words before the last colon, which name the load of all figures of a line; empty without any."""
+    lead = words.rpartition(": ")[0]
+    return f"{lead}: " if lead and not FIGURE.search(lead) else ""
+
+
+def _with_shared_unit(line: str, matches: Sequence[re.Match[str]]) -> list[StatedNumber]:
+    """Return numbers with the unit that one states for all, if only separators part them: 'p50 9, p90 12 ms'."""
+    numbers = [parse_number(match) for match in matches]
+    with_unit = [match for match in matches if match["unit"]]
+    ends = [*(match.start() for match in matches[1:]), len(line)]
+    gaps = [line[match.end() : end] for match, end in zip(matches, ends, strict=True)]
+    if len(with_unit) != 1 or not all(map(_SEPARATOR.fullmatch, gaps)):
+        return numbers
+    unit, factor = unit_of(with_unit[0]["unit"])
+    if unit not in TIMED:
+        return numbers
+    return [value if value.unit else _of_unit(value, factor)._replace(unit=unit) for value in numbers]
+
+
+def _of_unit(value: StatedNumber, factor: float) -> StatedNumber:
+    """Return a number without a unit of its own in Pitwall's unit, `factor` times that of the label."""
+    return value if value.unit else value._replace(low=converted(value.low, factor))
 
 
 def _listed_statistics(number: int, line: str) -> StatisticLine | None:

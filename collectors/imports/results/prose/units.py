@@ -11,13 +11,18 @@ from typing import NamedTuple
 _SECONDS = ("s", "sec", "secs", "second", "seconds", "сек", "秒", "초")
 _CYRILLIC_S = "с"  # alone it is 'with' in a sentence: 'RTX 4090 с 24 ГБ'
 _PER = ("/", " per ", "-per-")
+_MINUTES = ("min", "minute", "分钟")
+SECONDS_OF_A_MINUTE = 60
 _TOKENS = ("tok", "toks", "token", "tokens", "token(s)", "t", "токен", "токенов", "токена", "ток")
 _REQUESTS = ("req", "reqs", "request", "requests", "query", "queries", "запросов", "请求", "請求")
 
 
 def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
-    seconds = (*_SECONDS, _CYRILLIC_S)
-    return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, seconds)}
+    spans = ((1.0, (*_SECONDS, _CYRILLIC_S)), (1 / SECONDS_OF_A_MINUTE, _MINUTES))
+    return {
+        f"{name}{per}{span}": (unit, factor)
+        for factor, names_of_span in spans for name, per, span in product(names, _PER, names_of_span)
+    }  # fmt: skip
 
 
 _SHARES = ("user", "u", "req", "request", "stream", "gpu")
@@ -93,7 +98,7 @@ _SIZES = pattern_of("GiB", "MiB", "GB", "MB", "TB", factor=1.0)
 _OTHERS = f"{pattern_of('ms', 's', '%', factor=1.0)}|{_SIZES}"
 NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w))"  # an efficiency is no speed
 HEADING_UNIT = re.compile(
-    rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
+    rf"(?<![\w/])({pattern_of(*RATES, factor=1.0)})(?!\w){NOT_PER}"
     rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)}):?$"
     rf"|[,(\[] ?({_OTHERS})(?:[)\]]|, (?:lower|higher)(?: is)? better\b)"
     rf"|(?<=\s)(?<!\d\s)({_SIZES})$"  # 'RTX 6000 Pro 96 GB' names a GPU
@@ -114,6 +119,12 @@ _NAMED_UNITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
         re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"),
         "requests/s",
         1.0,
+    ),
+    (re.compile(r"\b(?:toks?|tokens?)(?: per | ?/ ?| )min(?:ute)?\b|\btpm\b"), "tok/s", 1 / SECONDS_OF_A_MINUTE),
+    (
+        re.compile(r"\b(?:reqs?|requests?)(?: per | ?/ ?| )min(?:ute)?\b|(?<!\bfan )(?<!\bpump )\brpm\b"),
+        "requests/s",
+        1 / SECONDS_OF_A_MINUTE,
     ),
     (re.compile(r"\b(?:ms|msecs?|millis|milliseconds)\b"), "ms", 1.0),
     (re.compile(r"\b(?:us|µs|micros|microseconds)\b"), "ms", 1e-3),
