@@ -289,6 +289,7 @@ class Engine:
     version_paths: tuple[tuple[str, str], ...] = ()  # (path, key) of its version
     is_known_by_version: bool = False  # no other engine answers there
     packages: tuple[str, ...] = ()  # Python packages that may contain it
+    own_benchmarks: tuple[str, ...] = ()  # tools that measure no other engine, as `loads.tool` names them
     sampling_flags: tuple[str, ...] = ()  # set default sampling for requests
     rare_sampling_flags: tuple[str, ...] = ()  # likewise, without a field in forms
     # Decide what it logs, how it presents itself and whom it admits, not how it computes.

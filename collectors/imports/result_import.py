@@ -228,8 +228,18 @@ def _short_model(model: str | None) -> str | None:
 
 def _server_config(loads: Sequence[LoadBuilder]) -> dict[str, JsonValue]:
     """Return the settings of the server on which all loads of a file agree."""
-    configs = [load.server_config for load in loads]
+    configs = [load.server_config | _engine_config(load) for load in loads]
     return {name: value for name, value in configs[0].items() if all(config.get(name) == value for config in configs)}
+
+
+def _engine_config(load: LoadBuilder) -> dict[str, JsonValue]:
+    """Return the engine that a load's tool alone measures, or that its parameters name ('vLLM 0.11.0')."""
+    title, _, version = str(load.params.get("engine") or "").partition(" ")
+    of_tool = next((engine for engine in ENGINES if load.tool in engine.own_benchmarks), None)
+    engine = of_tool or next((engine for engine in ENGINES if engine.title == title), None)
+    if engine is None:
+        return {}
+    return {"engine": engine.name} | ({"engine_version": version} if version and engine.title == title else {})
 
 
 def _span(loads: Sequence[LoadBuilder]) -> tuple[datetime, datetime]:

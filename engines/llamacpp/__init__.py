@@ -21,6 +21,7 @@ ENGINE = Engine(
     version_paths=(("/props", "build_info"),),
     is_known_by_version=True,
     packages=("xllamacpp", "llama_cpp_python"),
+    own_benchmarks=("llama-bench", "llama-batched-bench", "llama-sweep-bench", "llama-spec-bench"),
     log=log,
     counters=counters,
     definitions=DEFINITIONS,

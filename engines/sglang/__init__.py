@@ -19,6 +19,7 @@ ENGINE = Engine(
     version_paths=(("/server_info", "version"), ("/get_server_info", "version")),
     is_known_by_version=True,
     packages=("sglang",),
+    own_benchmarks=("sglang.bench_one_batch", "sglang.bench_one_batch_server", "sglang.test.send_one"),
     log=log,
     counters=counters,
     definitions=DEFINITIONS,

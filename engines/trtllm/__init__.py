@@ -16,6 +16,7 @@ ENGINE = Engine(
     owned_by="tensorrt_llm",
     version_paths=(("/version", "version"),),
     packages=("tensorrt_llm",),
+    own_benchmarks=("trtllm-bench", "TensorRT-LLM benchmark"),
     # trtllm-serve's openai_protocol.py and openai_server.py, as read in 2026
     next_token_obstacle="turns no text into token ids and names likely tokens by their text, which several may share",
     log=log,

@@ -17,6 +17,7 @@ ENGINE = Engine(
     owned_by="vllm",
     version_paths=(("/version", "version"),),
     packages=("vllm",),
+    own_benchmarks=("vllm bench latency", "vllm bench throughput", "vllm bench startup"),
     counters=counters,
     definitions=DEFINITIONS,
     commands=flags,

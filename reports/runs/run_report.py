@@ -14,6 +14,7 @@ from engines import BY_NAME
 from storage.queries import run_data
 
 PEAK_WINDOW_S = 2.0
+UNKNOWN_ENGINE = "engine not known"
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class RunReport:
 
 
 def engine_title(run: Run) -> str:
-    """Return the title of the run's engine."""
-    return engine_title_of(run.config.engine)
+    """Return the title of the run's engine; results of other tools seldom state it."""
+    is_stated = run.kind != "imported" or run.config.engine in BY_NAME
+    return engine_title_of(run.config.engine) if is_stated else UNKNOWN_ENGINE
 
 
 def engine_title_of(name: str) -> str:

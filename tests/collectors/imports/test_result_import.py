@@ -25,6 +25,7 @@ from domain import Config, Run, RunState
 from notes import RunNote
 from reports.arms.comparison import ComparisonOptions, comparison_of
 from reports.arms.facts import facts_of
+from reports.runs.run_report import engine_title
 from samples import REFUSED
 from settings import Settings
 from storage.queries import run_data
@@ -406,6 +407,28 @@ def test_configuration_of_an_imported_server_is_what_all_loads_state(store: Stor
     run = store.run(run_id)
     assert run and run.name == "llama-bench, Qwen3.6-35B-A3B-UD-Q4_K_M.gguf"
     assert (run.config.quantization, run.config.kv_cache_dtype) == ("Q4_K - Medium", "f16")
+    assert (run.config.engine, engine_title(run)) == ("llamacpp", "llama.cpp"), "its tool measures no other engine"
+
+
+@pytest.mark.parametrize(
+    ("words", "engine", "version", "title"),
+    [
+        ("With vLLM 0.11.2 on one GPU:", "vllm", "0.11.2", "vLLM"),
+        ("With SGLang 0.5.5:", "sglang", "0.5.5", "SGLang"),
+        ("Inspired by SGLang:", "other", None, "engine not known"),
+        ("vLLM 0.11.2 is no slower than SGLang 0.5.5 here:", "other", None, "engine not known"),
+        ("With LMDeploy 0.9.1:", "other", None, "engine not known"),
+        ("Here:", "other", None, "engine not known"),
+    ],
+)
+def test_an_imported_run_has_the_engine_that_its_text_names(
+    store: Store, importer: ResultImporter, tmp_path: Path, words: str, engine: str, version: str | None, title: str
+) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(f"{words}\n\n| level | TTFT (ms) | Decode (tok/s) |\n|---|---|---|\n| c=1 | 81.5 | 45.5 |\n")
+    (run_id,) = take(importer, path).run_ids
+    run = store.run(run_id)
+    assert run and (run.config.engine, run.config.engine_version, engine_title(run)) == (engine, version, title)
 
 
 def test_run_of_several_models_has_none_of_them(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
