@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 RenderCards = Callable[[Sequence[str]], str]  # run ids -> HTML cards of the existing runs; called in a thread
 RenderFirstPage = Callable[[], str]  # HTML of the first page's welcome or newest runs; called in a thread
 LOADING = "Loading…"
+READING = f"{LOADING} Long runs take some seconds when they are opened for the first time."
 FIRST_PAGE_PATH = ""
 # Selectors of elements that exist once the page is drawn; Streamlit's other responses pass unchanged.
 DRAWN_SELECTORS = {
@@ -96,8 +97,10 @@ def overlay(page: str, html: str, assets: str) -> str:
     html: '' if it is not ready yet.
     """
     muted = '<p class="pw-muted">'
-    is_below = page == FIRST_PAGE_PATH or not html
-    content = f"{html}{muted}{LOADING}</p>" if is_below else f"{muted}{LOADING} so far:</p>{html}"
+    if page == FIRST_PAGE_PATH:
+        content = f"{html}{muted}{LOADING}</p>"
+    else:
+        content = f"{muted}{LOADING} so far:</p>{html}" if html else f"{muted}{READING}</p>"
     selector = markup.text(DRAWN_SELECTORS[page])
     label = "First look" if page == FIRST_PAGE_PATH else "The runs at a glance"
     return (

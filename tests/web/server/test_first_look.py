@@ -20,7 +20,7 @@ from storage.store import Store
 from tests.web.conftest import Serve
 from web.access.roles import ROLE_KEY, SHARE_KEY, TOKEN_KEY
 from web.guided_demo.welcome import welcome
-from web.server.first_look import LOADING, MOST_RUNS, FirstLook
+from web.server.first_look import MOST_RUNS, READING, FirstLook
 
 PAGE = "<html><body><div id='root'></div></body></html>"
 WORDS = "<h1>what it is for</h1>"
@@ -119,7 +119,7 @@ def test_a_page_without_it_is_as_it_was(client: httpx.Client, path: str) -> None
 def test_page_does_not_wait_for_a_slow_first_look(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.server.first_look.PATIENCE_S", 0.1)
     page = client.get("/live?run=slow").text
-    assert f'<p class="pw-muted">{LOADING}</p></section>' in page and "so far" not in page
+    assert f'<p class="pw-muted">{READING}</p></section>' in page and "so far" not in page
 
 
 def test_what_is_no_page_passes(client: httpx.Client) -> None:
