@@ -302,8 +302,11 @@ def _csv_records(source: ResultFile) -> Iterator[Record]:
         cells_of_rows = [
             dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name) for row in rows
         ]
-        for number, values in enumerate(pivoted(cells_of_rows), table.line + 1):
-            yield Record(number, _with_names_of_decoding(_with_metric_of_cell(values)), table.settings)
+        rows_of_values = pivoted(cells_of_rows)
+        stated_names = {name for values in rows_of_values for name, value in values.items() if value is not None}
+        for number, values in enumerate(rows_of_values, table.line + 1):
+            stated = {name: value for name, value in values.items() if name in stated_names}  # no empty column
+            yield Record(number, _with_names_of_decoding(_with_metric_of_cell(stated)), table.settings)
         return
     arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
     for column, head in enumerate(heads[1:], 1):

@@ -264,7 +264,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         )
     ]  # fmt: skip
     levels_of_parts = [_levels_of_parts(values, pattern, record.objects) for pattern in patterns]
-    metrics = measurements_in(record, shared_levels[0])
+    metrics = measurements_in(record, shared_levels[0], max(levels_of_parts[0].values(), default=1))
     tested = point_of_words("", tested_side_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
