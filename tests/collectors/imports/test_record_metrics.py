@@ -385,3 +385,35 @@ def test_a_sentence_repeats_a_value_with_all_its_digits(tmp_path: Path) -> None:
         "The output throughput was 423.2440128816411 tok/s.\n"
     )
     assert [r.value for r in results_of(load_of(path))] == [423.2440128816411, 600.5]
+
+
+def test_accepted_drafts_by_position_and_power(tmp_path: Path) -> None:
+    path = tmp_path / "drafts.json"
+    path.write_text(
+        '{"k": 2, "runs": [{"name": "off", "out_tok_s": 45.5, "avg_power_w": 210.5, "power_limit_w": 300},'
+        ' {"name": "on", "out_tok_s": 81.5, "avg_power_w": 250.25, "power_limit_w": 300, "tokens_per_watt": 0.33,'
+        ' "accept_rate_by_position": [0.75, 0.5]}]}'
+    )
+    load = load_of(path)
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)] == [
+        ("output_tps", "stated", 45.5, "tok/s"), ("stated", "mean", 210.5, "W"),
+        ("position_acceptance_rate", "mean", 0.75, "ratio"), ("position_acceptance_rate", "mean", 0.5, "ratio"),
+        ("output_tps", "stated", 81.5, "tok/s"), ("stated", "mean", 250.25, "W"),
+    ]  # fmt: skip
+    assert [row.point.partition("): ")[2] for row in load.result_rows[2:4]] == [
+        f"accept_rate_by_position, draft position {position}" for position in (0, 1)
+    ]
+    path.write_text('{"out_tok_s": 45.5, "accept_rate_by_position": [0.75, 0.5]}')
+    assert "accept_rate_by_position" not in load_of(path).params
+
+
+def test_requests_and_errors_of_a_level_are_counts(tmp_path: Path) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(
+        '[{"users": 2, "requests": 40, "errors": 0, "ttft_p50_ms": 81.5},'
+        ' {"users": 9, "requests": 90, "errors": 3, "ttft_p50_ms": 95.5}]'
+    )
+    assert [(row.metric, row.value, row.concurrency) for row in results_of(load_of(path))] == [
+        ("requests", 40.0, 2), ("failed_requests", 0.0, 2), ("ttft_ms", 81.5, 2),
+        ("failed_requests", 3.0, 9), ("ttft_ms", 95.5, 9),
+    ]  # fmt: skip

@@ -113,7 +113,8 @@ def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
         counts |= _counts_in(values, TIMED_OUT)
     metrics = {column.metric_name.metric for column in map(value_name_of, values) if column.metric_name}
     counted = {name.metric for name in counts.values()} | (metrics & {"requests", "failed_requests"})
-    is_of_load = len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
+    is_of_all = "failed_requests" in counted and bool(_counts_in(values, ALL_REQUESTS))
+    is_of_load = is_of_all or len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
     if not counted or (counted == {"failed_requests"} and _has_no_failure(values)):
         counts |= _counts_in(values, ALL_REQUESTS)
     return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}

@@ -16,6 +16,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.arm_names import point_of_name
+from collectors.imports.results.prose.draft_positions import add_positions, lists_positions
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
@@ -245,7 +246,7 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
     first = {**records[0].settings, **records[0].values} if records else {}
     return {
         name: value for name, value in first.items()
-        if not value_name_of(name).is_of_result(value) and value is not None
+        if not value_name_of(name).is_of_result(value) and value is not None and not lists_positions(name, value)
         and all(record.stated(name) == value for record in records)
     }  # fmt: skip
 
@@ -268,6 +269,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     tested = point_of_words("", tested_side_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
+    add_positions(load, record.values, MeasurementPoint(f"{point_name} (record {record.number})", *shared_levels))
     for name, metric_name in metrics.items():
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
         part = name.rpartition(" ")[0]
