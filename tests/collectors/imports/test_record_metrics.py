@@ -417,3 +417,33 @@ def test_requests_and_errors_of_a_level_are_counts(tmp_path: Path) -> None:
         ("requests", 40.0, 2), ("failed_requests", 0.0, 2), ("ttft_ms", 81.5, 2),
         ("failed_requests", 3.0, 9), ("ttft_ms", 95.5, 9),
     ]  # fmt: skip
+
+
+def test_an_error_may_be_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_text(
+        '{"i": 1, "ttft_s": 0.25, "latency_s": 4.5, "error": null}\n'
+        '{"i": 2, "latency_s": 30.0, "error": {"type": "ReadTimeout"}}\n'
+        '{"i": 3, "ttft_s": 0.5, "latency_s": 5.5, "error": {"type": null}}\n'
+        '{"i": 4, "latency_s": 0.5, "error": true}\n'
+    )
+    load = load_of(path)
+    assert [row.value for row in results_of(load) if row.metric == "e2e_ms"] == [4500.0, 5500.0]
+    assert load.notes == ["Failed requests were left out: 2 of its records."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c=2 rps=0.5 out_tps=75.5 ttft_ms(p50/p99)=81.5/120\nc=9 rps=3.5 out_tps=473.5 ttft_ms(p50/p99)=190/410.5\n",
+        "c,rps,out_tps,ttft_ms p50/p99\n2,0.5,75.5,81.5/120\n9,3.5,473.5,190/410.5\n",
+    ],
+)
+def test_statistics_listed_in_one_value(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "levels.txt"
+    path.write_text(text)
+    rows = results_of(load_of(path))
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows if r.metric != "request_tps"] == [
+        ("output_tps", "stated", 75.5, 2), ("ttft_ms", "median", 81.5, 2), ("ttft_ms", "p99", 120.0, 2),
+        ("output_tps", "stated", 473.5, 9), ("ttft_ms", "median", 190.0, 9), ("ttft_ms", "p99", 410.5, 9),
+    ]  # fmt: skip

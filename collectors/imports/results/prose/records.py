@@ -87,6 +87,7 @@ EVIDENCE = words(r"evidence(?: type)?|provenance|data (?:source|type|kind)|label
 SIMULATED = words(r"(?:is )?(?:simulat(?:ed|ion)|synthetic|mock(?:ed)?|fake)(?: data)?")
 ANSWER = words(r"(?:\w{1,20} )?(?:completion|output|answer|response|reply|reference|content|text|preview|sample)")
 ERRORS = ("error", "error message")
+PARTS_OF_ERROR = ("type", "kind", "message", "name", "reason")  # {"error": {"type": "Timeout"}}
 OF_TOKENS = words(
     r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm|n[ _](?:prompt|gen)|[io]sl)(?:[^a-z]|$)"
 )
@@ -217,7 +218,16 @@ def _is_failed(record: Record) -> bool:
     is_denied = any(values.get(name) is False for name in ("ok", "success", "succeeded"))
     status = values.get("status")
     has_failed = isinstance(status, str) and states_failure(status)
-    return is_denied or has_failed or any(isinstance(values.get(name), str) and values[name].strip() for name in ERRORS)
+    errors = [value for name, value in record.values.items() if _names_error(name)]
+    return (
+        is_denied or has_failed or any(value is True or (isinstance(value, str) and value.strip()) for value in errors)
+    )
+
+
+def _names_error(name: str) -> bool:
+    """Return whether a name is that of an error, or of its kind or its words in an object of it."""
+    around, _, leaf = name.rpartition(" ")
+    return value_name_of(name).words in ERRORS or (around.rpartition(" ")[2] == ERRORS[0] and leaf in PARTS_OF_ERROR)
 
 
 def _model_of(values: Mapping[str, Any]) -> str | None:
