@@ -14,6 +14,8 @@ _FENCED = re.compile(
 )
 
 MAX_EXCERPT_LINES = 12
+MAX_REPORT_LINES = 400
+LEAST_REPORT_LINES = 4  # for each line of a log in it
 
 
 def writes_lines(engine: Engine | None, parts: Iterable[bytes]) -> bool:
@@ -47,6 +49,23 @@ def compares_excerpts(text: str) -> bool:
     quotations = [match["quoted"] for match in _FENCED.finditer(text)]
     are_short = all(quoted.count("\n") <= MAX_EXCERPT_LINES for quoted in quotations)
     return len(quotations) > 1 and are_short and not is_log(_FENCED.sub("", text))
+
+
+def without_log_lines(text: str) -> str | None:
+    """Return a report without the few lines of a log that it shows without fences; None for any other text.
+
+    A log that a report stands in has more of them, or lines around them that name its engine, too.
+    """
+    lines = text.splitlines()
+    if first_match(ENGINES, text) is None or len(lines) > MAX_REPORT_LINES:
+        return None
+    own_lines = [line for line in lines if not (first_match(ENGINES, line) and is_excerpt(f"{line}\n"))]
+    count = len(lines) - len(own_lines)
+    is_report = (
+        0 < count <= MAX_EXCERPT_LINES and sum(map(bool, map(str.strip, own_lines))) > LEAST_REPORT_LINES * count
+    )
+    words = "\n".join(own_lines)
+    return words if is_report and first_match(ENGINES, words) is None else None
 
 
 def without_quoted_logs(text: str) -> str | None:

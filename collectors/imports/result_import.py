@@ -14,7 +14,13 @@ from typing import NamedTuple, Protocol
 
 from collectors.imports.log_file import ImportRefusedError, ReportProgress
 from collectors.imports.log_import import ImportOptions, ImportResult
-from collectors.imports.quoted_logs import compares_excerpts, is_log, without_quoted_logs, writes_lines
+from collectors.imports.quoted_logs import (
+    compares_excerpts,
+    is_log,
+    without_log_lines,
+    without_quoted_logs,
+    writes_lines,
+)
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
 from collectors.imports.results.prose import document, records
@@ -85,8 +91,8 @@ class ResultImporter:
     def recognises(self, path: Path, shown_name: str) -> bool:
         """Return whether a file is a tool's result; a log is not, even if it contains tables.
 
-        A text that quotes logs between its own words is none, unless it compares short excerpts. A text of lines alone,
-        which names an engine, is a result if they state speeds.
+        A text that quotes logs between its own words is none, unless it compares short excerpts; a report that ends
+        with a few lines of one is a result. A text of lines alone, which names an engine, is one if they state speeds.
         """
         source = ResultFile(path, shown_name)
         reader = reader_of(source)
@@ -101,6 +107,9 @@ class ResultImporter:
         words = without_quoted_logs(source.head)
         if words is not None:
             return TEXTS.recognise(words) and not is_log(words)
+        report = None if source.tail else without_log_lines(source.head)
+        if report is not None and TEXTS.recognise(report) and has_figures(report):
+            return True
         return not _is_log(source) and (has_figures(source.head) or _engine_of(source) is None)
 
     def import_results(self, path: Path, options: ImportOptions, report: ReportProgress) -> ImportResult:

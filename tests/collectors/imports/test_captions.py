@@ -24,6 +24,34 @@ def test_the_captions_above_quoted_passages_tell_them_apart(tmp_path: Path) -> N
     ]
 
 
+TABLE = "| build | pp256 (t/s) | tg64 (t/s) |\n|---|---|---|\n| b9001 | 812.5 | 44.5 |\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        (
+            "Gemma3-12B Q4_0, fa=1, ngl=99, mmap=0, all layers of it on the first of the two cards, 3 runs:",
+            "Gemma3-12B Q4_0, fa=1, ngl=99, mmap=0",
+        ),
+        ("The same on the second box for Gemma3-12B, which took much longer.", "Gemma3-12B"),
+    ],
+)
+def test_a_model_in_the_line_above_a_table_is_the_tables(tmp_path: Path, line: str, label: str) -> None:
+    text = f"# Numbers\n\n{line}\n\n{TABLE}\nand with Llama-3.2-3B:\n\n{TABLE}"
+    points = [row.point for row in results_of_text(tmp_path, text)]
+    assert [point.partition(": b9001")[0] for point in points] == [label] * 2 + ["and with Llama-3.2-3B"] * 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Llama-3.2-3B beside Gemma3-12B, both on the same card and with the same flags, as far as known:", "A text."],
+)
+def test_two_models_above_a_table_are_no_label(tmp_path: Path, line: str) -> None:
+    points = [row.point for row in results_of_text(tmp_path, f"# Numbers\n\n{line}\n\n{TABLE}\nNow:\n\n{TABLE}")]
+    assert not any("3B" in point or "12B" in point for point in points)
+
+
 def test_the_words_above_a_single_passage_are_no_name(tmp_path: Path) -> None:
     (row,) = [row for row in results_of_text(tmp_path, f"This is it\n\n```\n{RATES}```\n") if row.unit == "tok/s"]
     assert row.point == "code tok/s (line 4)"

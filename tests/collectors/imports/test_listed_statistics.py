@@ -87,3 +87,48 @@ def test_a_second_list_of_another_metric_has_its_own_words(tmp_path: Path) -> No
         ("ttft_ms", 120.0), ("tpot_ms", 15.0), ("e2e_ms", 300.0), ("e2e_ms", 400.0),
         ("output_tps", 45.0), ("output_tps", 60.0),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "c=6 done: ttft p50=120ms p99=320ms, itl p50=14ms p99=21.5ms",
+        "c=6 done: ttft p50 120 ms / p99 320 ms; itl p50 14 ms / p99 21.5 ms",
+        "c=6 done: ttft p50=120ms p99=320ms | itl p50=14ms p99=21.5ms",
+    ],
+)
+def test_statistics_of_two_latencies_on_a_line(tmp_path: Path, line: str) -> None:
+    rows = results_of_text(tmp_path, f"{line}\n")
+    assert [(row.metric, row.statistic, row.value, row.concurrency) for row in rows] == [
+        ("ttft_ms", "median", 120.0, 6), ("ttft_ms", "p99", 320.0, 6),
+        ("itl_ms", "median", 14.0, 6), ("itl_ms", "p99", 21.5, 6),
+    ]  # fmt: skip
+
+
+def test_a_latency_with_one_statistic_behind_another_with_two(tmp_path: Path) -> None:
+    figures = figures_of(tmp_path, "TTFT p50=120ms p99=320ms, ITL p50=14ms\n")
+    assert sorted(figures) == [("itl_ms", "median", 14.0), ("ttft_ms", "median", 120.0), ("ttft_ms", "p99", 320.0)]
+
+
+def test_a_colon_behind_each_of_two_latencies(tmp_path: Path) -> None:
+    figures = figures_of(tmp_path, "TTFT: p50=120ms p99=320ms, ITL: p50=14ms p99=21.5ms\n")
+    assert figures == [
+        ("ttft_ms", "median", 120.0), ("ttft_ms", "p99", 320.0), ("itl_ms", "median", 14.0), ("itl_ms", "p99", 21.5),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Mean acceptance length: 2.5, Per-position acceptance rate: 0.9, 0.625, 0.25, Avg Draft acceptance rate: 50.5%",
+        "Mean acceptance length: 2.5, acceptance by position: 90% / 62.5% / 25%, Avg Draft acceptance rate: 50.5%",
+    ],
+)
+def test_accepted_drafts_by_position_in_a_line(tmp_path: Path, line: str) -> None:
+    rows = results_of_text(tmp_path, f"It decodes 45.5 tok/s.\n{line}\n")
+    assert [row.value for row in rows if row.metric == "position_acceptance_rate"] == [0.9, 0.625, 0.25]
+    assert [row.point[-10:] for row in rows if row.metric == "position_acceptance_rate"] == [
+        f"position {position}" for position in (0, 1, 2)
+    ]
+    (rate,) = [row for row in rows if row.metric == "acceptance_rate"]
+    assert (rate.value, rate.statistic) == (0.505, "mean") and "0.25" not in rate.point

@@ -59,6 +59,32 @@ def test_an_engines_own_records_in_a_post_stay_as_they_are(tmp_path: Path) -> No
     ]
 
 
+REPORT = """===== short prompts =====
+  run-1  ttft= 81ms  decode_TPS= 45.5
+  run-2  ttft= 91ms  decode_TPS= 44.5
+  run-3  ttft= 86ms  decode_TPS= 46.5
+
+===== long prompts =====
+  run-1  ttft= 181ms  decode_TPS= 35.5
+  run-2  ttft= 191ms  decode_TPS= 34.5
+"""
+
+
+CACHE_LINE = "INFO 11-28 12:34:50 [kv_cache_utils.py:1291] GPU KV cache size: 876,006 tokens\n"
+
+
+def test_a_report_with_a_line_of_a_log_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "bench.txt"
+    importer = ResultImporter(None, None)  # type: ignore[arg-type]  # neither is used to recognise a file
+    path.write_text(f"{REPORT}\n===== the server's last line =====\n{CACHE_LINE}")
+    assert importer.recognises(path, path.name)
+    rows = results_of(load_of(path))
+    assert [row.value for row in rows if row.metric == "ttft_ms"] == [81.0, 91.0, 86.0, 181.0, 191.0]
+    for log in (CACHE_LINE * 4 + REPORT, REPORT + CACHE_LINE * 20, f"{CACHE_LINE}Decode: 45.5 tok/s\n"):
+        path.write_text(log)
+        assert not importer.recognises(path, path.name)
+
+
 def test_what_follows_a_level_in_brackets_keeps_its_indentation(tmp_path: Path) -> None:
     path = tmp_path / "post.md"
     path.write_text(

@@ -1,4 +1,4 @@
-"""Reports of optimum-benchmark: JSON and Markdown."""
+"""Reports of optimum-benchmark: JSON, Markdown and text."""
 
 from __future__ import annotations
 
@@ -71,6 +71,28 @@ def test_a_report_as_markdown(tmp_path: Path) -> None:
     )
     load = load_of(path)
     assert [(row.metric, row.statistic, round(row.value or 0, 6)) for row in load.result_rows] == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "line", ["+ {name}: {value} ({unit})", "+ {name} ({unit}): {value}", "{name}: {value} ({unit})"]
+)
+def test_a_report_as_text(tmp_path: Path, line: str) -> None:
+    lines = []
+    for part, measures in report().items():
+        lines.append(f"{line[:2].strip('{n')}{part}:")
+        for measure, values in measures.items():
+            numbers = {name: value for name, value in (values or {}).items() if name != "unit" and value is not None}
+            lines += [f"\t{line[:2].strip('{n')}{measure}:"] if numbers else []
+            for name, value in numbers.items():
+                shown_name = measure if name == "value" else name
+                own_line = line.replace(" ({unit})", "") if name == "count" else line
+                unit = "%" if name == "stdev_" else values["unit"]
+                lines.append(f"\t\t{own_line.format(name=shown_name, value=value, unit=unit)}")
+    path = tmp_path / "benchmark_report.txt"
+    path.write_text("\n".join(lines))
+    load = load_of(path)
+    assert [(row.metric, row.statistic, round(row.value or 0, 6)) for row in load.result_rows] == EXPECTED
+    assert load.result_rows[2].n == 10 and load.result_rows[2].sd == pytest.approx(3 * (10 / 9) ** 0.5)
 
 
 def test_a_report_of_training_is_refused(tmp_path: Path) -> None:

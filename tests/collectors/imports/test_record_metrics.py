@@ -385,3 +385,65 @@ def test_a_sentence_repeats_a_value_with_all_its_digits(tmp_path: Path) -> None:
         "The output throughput was 423.2440128816411 tok/s.\n"
     )
     assert [r.value for r in results_of(load_of(path))] == [423.2440128816411, 600.5]
+
+
+def test_accepted_drafts_by_position_and_power(tmp_path: Path) -> None:
+    path = tmp_path / "drafts.json"
+    path.write_text(
+        '{"k": 2, "runs": [{"name": "off", "out_tok_s": 45.5, "avg_power_w": 210.5, "power_limit_w": 300},'
+        ' {"name": "on", "out_tok_s": 81.5, "avg_power_w": 250.25, "power_limit_w": 300, "tokens_per_watt": 0.33,'
+        ' "accept_rate_by_position": [0.75, 0.5]}]}'
+    )
+    load = load_of(path)
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)] == [
+        ("output_tps", "stated", 45.5, "tok/s"), ("stated", "mean", 210.5, "W"),
+        ("position_acceptance_rate", "mean", 0.75, "ratio"), ("position_acceptance_rate", "mean", 0.5, "ratio"),
+        ("output_tps", "stated", 81.5, "tok/s"), ("stated", "mean", 250.25, "W"),
+    ]  # fmt: skip
+    assert [row.point.partition("): ")[2] for row in load.result_rows[2:4]] == [
+        f"accept_rate_by_position, draft position {position}" for position in (0, 1)
+    ]
+    path.write_text('{"out_tok_s": 45.5, "accept_rate_by_position": [0.75, 0.5]}')
+    assert "accept_rate_by_position" not in load_of(path).params
+
+
+def test_requests_and_errors_of_a_level_are_counts(tmp_path: Path) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(
+        '[{"users": 2, "requests": 40, "errors": 0, "ttft_p50_ms": 81.5},'
+        ' {"users": 9, "requests": 90, "errors": 3, "ttft_p50_ms": 95.5}]'
+    )
+    assert [(row.metric, row.value, row.concurrency) for row in results_of(load_of(path))] == [
+        ("requests", 40.0, 2), ("failed_requests", 0.0, 2), ("ttft_ms", 81.5, 2),
+        ("failed_requests", 3.0, 9), ("ttft_ms", 95.5, 9),
+    ]  # fmt: skip
+
+
+def test_an_error_may_be_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_text(
+        '{"i": 1, "ttft_s": 0.25, "latency_s": 4.5, "error": null}\n'
+        '{"i": 2, "latency_s": 30.0, "error": {"type": "ReadTimeout"}}\n'
+        '{"i": 3, "ttft_s": 0.5, "latency_s": 5.5, "error": {"type": null}}\n'
+        '{"i": 4, "latency_s": 0.5, "error": true}\n'
+    )
+    load = load_of(path)
+    assert [row.value for row in results_of(load) if row.metric == "e2e_ms"] == [4500.0, 5500.0]
+    assert load.notes == ["Failed requests were left out: 2 of its records."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c=2 rps=0.5 out_tps=75.5 ttft_ms(p50/p99)=81.5/120\nc=9 rps=3.5 out_tps=473.5 ttft_ms(p50/p99)=190/410.5\n",
+        "c,rps,out_tps,ttft_ms p50/p99\n2,0.5,75.5,81.5/120\n9,3.5,473.5,190/410.5\n",
+    ],
+)
+def test_statistics_listed_in_one_value(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "levels.txt"
+    path.write_text(text)
+    rows = results_of(load_of(path))
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows if r.metric != "request_tps"] == [
+        ("output_tps", "stated", 75.5, 2), ("ttft_ms", "median", 81.5, 2), ("ttft_ms", "p99", 120.0, 2),
+        ("output_tps", "stated", 473.5, 9), ("ttft_ms", "median", 190.0, 9), ("ttft_ms", "p99", 410.5, 9),
+    ]  # fmt: skip

@@ -64,7 +64,7 @@ def test_what_llama_server_predicted_is_no_forecast(tmp_path: Path) -> None:
         "test,prompt_n,prompt_ms,prompt_tps,predicted_n,predicted_ms,predicted_tps\nshort,84,781.5,107.5,256,26459.5,9.5\n"
     )
     assert [(row.metric, row.value, row.output_tokens) for row in results_of(load_of(path))] == [
-        ("prompt_ms", 781.5, 256), ("prompt_tps", 107.5, 256), ("decode_ms", 26459.5, 256), ("output_tps", 9.5, 256),
+        ("prompt_ms", 781.5, 256), ("prompt_tps", 107.5, 256), ("decode_ms", 26459.5, 256), ("decode_tps", 9.5, 256),
     ]  # fmt: skip
     path.write_text("test,prompt_ms,prompt_tps,predicted_ms,predicted_tps\nshort,781.5,107.5,26459.5,9.5\n")
     assert [row.metric for row in results_of(load_of(path))] == ["prompt_ms", "prompt_tps"]

@@ -20,15 +20,18 @@ from collectors.imports.results.prose import (
 )
 from collectors.imports.results.prose.arms import name_arms, names_by_metric, share_settings, tables_by_heading
 from collectors.imports.results.prose.bare_tables import read_bare_tables
+from collectors.imports.results.prose.barred_lines import without_bars_of_figures
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
 from collectors.imports.results.prose.connection_probes import without_probes
+from collectors.imports.results.prose.draft_positions import add_position_lines
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.heads import with_unit_of_latencies
 from collectors.imports.results.prose.html_tables import read_html_tables
 from collectors.imports.results.prose.interrupted_tables import with_whole_tables
+from collectors.imports.results.prose.led_lines import without_deviations
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
     add_figure,
@@ -129,7 +132,7 @@ LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
-    unmarked = with_units(without_line_marks(head))
+    unmarked = without_bars_of_figures(with_units(without_line_marks(head)))
     if has_benchmark(unmarked):
         return True
     unmarked = with_units_a_minute(without_sections_of_settings(unmarked))
@@ -143,7 +146,8 @@ def recognise(head: str) -> bool:
 
 def has_figures(head: str) -> bool:
     """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
-    unmarked = with_units_a_minute(without_sections_of_settings(without_line_marks(head)))
+    unmarked = without_bars_of_figures(without_line_marks(head))
+    unmarked = with_units_a_minute(without_sections_of_settings(unmarked))
     labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
@@ -188,6 +192,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     summaries, text_between = _read_summaries(source, text, ticket)
     text_between, warm_ups = without_warm_ups(with_units_a_minute(without_sections_of_settings(text_between)))
     tables, words_around = _read_all_tables(text_between)
+    words_around, barred_warm_ups = without_warm_ups(without_bars_of_figures(words_around))
+    warm_ups += barred_warm_ups
     sections = Sections(text)
     sections.tell_apart([*(table.line for table in tables), *lines_with_figures(words_around)])
     tables = [with_shares_of_tasks(table)._replace(heading=sections.heading_of(table.line)) for table in tables]
@@ -260,7 +266,8 @@ def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, s
 
 def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of the lines and the sentences around tables."""
-    text = add_llama_timings(load, without_probes(text), sections)
+    text = add_llama_timings(load, without_deviations(without_probes(text)), sections)
+    text = add_position_lines(load, text, sections)
     statistic_lines, text = read_statistic_lines(text)
     for statistic_line in statistic_lines:
         add_statistic_line(load, statistic_line, sections)

@@ -10,6 +10,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
 from collectors.imports.results.prose.heads import count_metric
+from collectors.imports.results.prose.led_lines import statistic_of_lead
 from collectors.imports.results.prose.listed_names import listed_names
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
@@ -229,6 +230,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
     results = [row for row in load.rows if isinstance(row, Result)]
     stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
+    lines = text.splitlines()
     for statement in read_sentences(text, sections.labels_of):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
@@ -241,7 +243,9 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
             )
             headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
             point = point_of_words(name, f"{lead}{statement.words}", statement.condition, *headings)
-            add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
+            led_by = statistic_of_lead(lines[statement.line - 1])
+            statistic = led_by if statement.statistic == STATED else statement.statistic
+            add_stated(load, point, statement.value, metric, factor, unit, statistic)
 
 
 def _lead_of(line: str, label: str) -> str:

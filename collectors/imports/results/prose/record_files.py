@@ -35,6 +35,12 @@ STATISTIC = re.compile(
     r"value|mean|avg|average|med(?:ian)?|min(?:imum)?|max(?:imum)?|std(?:ev|dev)?|p\d{2}|percentile[_ ]?\d{2}|\d{2}th",
     re.IGNORECASE,
 )
+_STATISTIC_IN_LIST = r"(?:mean|avg|median|min|max|p\d\d)"
+LISTED_STATISTICS = re.compile(
+    r"(?P<name>[A-Za-z][\w .]{0,60}?)[ _]?[(\[]?"
+    rf"(?P<statistics>{_STATISTIC_IN_LIST}(?:/{_STATISTIC_IN_LIST}){{1,5}})[)\]]?",
+    re.IGNORECASE,
+)
 _USED = re.compile(r"\b(?:peak|used|max)[ _-]?(?:\w{1,10}[ _-])?(?:v?ram|mem(?:ory)?)\b", re.IGNORECASE)
 JSON_START = re.compile(r"\s{0,999}(?:\{|\[\s{0,99}(?:[\[{\"'\]]|-?\d[\d.]{0,20}\s{0,9}[,\]]))")  # no '[12:30:01]'
 MAX_DEPTH = 6
@@ -117,7 +123,7 @@ def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
 def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
     """Return the records of a value; `inherited`: settings of the objects around it."""
     parts = _parts_of(value)
-    named_values = _with_names_of_llama_bench(_with_metric_of_cell(parts.values))
+    named_values = _with_names_of_llama_bench(_with_metric_of_cell(_with_statistics_apart(parts.values)))
     parts = parts._replace(values=_with_names_of_decoding(named_values))
     settings = {
         name: item for name, item in parts.values.items()
@@ -206,6 +212,19 @@ def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _with_statistics_apart(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with a name for each number of one that lists statistics: {"ttft_ms(p50/p99)": "81/120"}."""
+    stated: dict[str, Any] = {}
+    for name, item in values.items():
+        match = LISTED_STATISTICS.fullmatch(name) if "/" in name and isinstance(item, str) else None
+        numbers = [_cell(number) for number in item.split("/")] if match else []
+        statistics = match["statistics"].split("/") if match else []
+        is_listed = len(numbers) == len(statistics) > 1 and all(map(is_number, numbers))
+        names = [f"{match['name']}_{statistic}" for statistic in statistics] if match and is_listed else [name]
+        stated |= dict(zip(names, numbers if is_listed else [item], strict=True))
+    return stated
+
+
 def _with_names_of_decoding(values: dict[str, Any]) -> dict[str, Any]:
     """Return values with other names for those that llama-server calls 'predicted', which are no forecasts."""
     if not any(PREDICTED_TOKENS.fullmatch(name) for name in values):
@@ -268,8 +287,9 @@ def csv_names(head: str) -> list[str]:
     if _has_metrics_as_rows(table):
         rows = [row for row in table.rows if len(row) > 1 and NAME.fullmatch(row[0])]
         return [_metric_label(names, row) for row in rows]
-    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
-    has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
+    first_values = _with_statistics_apart({name: _cell(cell) for name, cell in zip(names, first_row, strict=False)})
+    cells = [cell for name, cell in first_values.items() if value_name_of(name).unit in TIMED]
+    has_words = any(isinstance(cell, str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
     if not has_row or has_words:
         return []
@@ -300,10 +320,14 @@ def _csv_records(source: ResultFile) -> Iterator[Record]:
     heads, rows = table.heads, table.rows
     if not _has_metrics_as_rows(table):
         cells_of_rows = [
-            dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name) for row in rows
+            _with_statistics_apart(dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name))
+            for row in rows
         ]
-        for number, values in enumerate(pivoted(cells_of_rows), table.line + 1):
-            yield Record(number, _with_names_of_decoding(_with_metric_of_cell(values)), table.settings)
+        rows_of_values = pivoted(cells_of_rows)
+        stated_names = {name for values in rows_of_values for name, value in values.items() if value is not None}
+        for number, values in enumerate(rows_of_values, table.line + 1):
+            stated = {name: value for name, value in values.items() if name in stated_names}  # no empty column
+            yield Record(number, _with_names_of_decoding(_with_metric_of_cell(stated)), table.settings)
         return
     arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
     for column, head in enumerate(heads[1:], 1):

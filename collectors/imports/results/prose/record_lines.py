@@ -17,7 +17,7 @@ LABEL = re.compile(r"(?P<label>[A-Za-z][\w .=/-]{0,40}?)\s{0,3}(?::|=>|->)")
 NO_LABEL = re.compile(
     r"(?:final |bench(?:mark)? )?(?:results?|metrics?|summary|stats?|json|output|info|debug|data)", re.IGNORECASE
 )
-PART = re.compile(r"\s{0,9}\|\s{0,9}|[,;]\s{1,9}|\s{2,40}|\s(?=[A-Za-z][\w./%-]{0,40}=)")
+PART = re.compile(r"\s{0,9}\|\s{0,9}|[,;]\s{1,9}|\s{2,40}|\s(?=[A-Za-z][\w./%()-]{0,40}=)")
 PAIR = re.compile(r"(?P<name>[A-Za-z][\w./%()-]{0,40}?)\s{0,4}[=~]\s{0,40}(?P<value>[^\s=][^=|]{0,60})")
 BARE_PAIR = re.compile(
     r"(?P<name>[A-Za-z][\w./%()-]{0,40}) (?P<value>\d[\d.,/]{0,30}(?: ?[a-z%/]{1,12})?)"

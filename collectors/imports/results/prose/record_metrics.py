@@ -16,6 +16,7 @@ from collectors.imports.results.prose.metric_names import (
     words,
 )
 from collectors.imports.results.prose.record_files import COLUMN, GROUP, LIST, Record
+from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
 from collectors.imports.results.values import count
 
@@ -43,6 +44,11 @@ TOKENS = (
     (words(r"(?:output|completion|generated|gen) tokens|gen"), "completion_tokens"),
 )
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
+GENERATION = words(
+    r"^(?!.*\b(?:agg(?:regated?)?|total|batch(?:ed)?|all|server|system|overall|output)\b)"
+    r".*\b(?:tg|gen(?:erat(?:ion|ed?|ing))?|decod(?:e|ing)|eval)\b"
+)
+SEQUENCES = words(r"(?:batch(?: size)?|bs|(?:n |num )?(?:seqs|sequences))")  # of a batch, which decodes all at once
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
 OF_REQUESTS = words(r"mean|median|min|max|p\d\d(?:\.\d)?")  # statistics of their times
 TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
@@ -51,18 +57,24 @@ MOST_DIFFERENCE = 0.02  # between two clocks of the same load
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
 
-def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
-    """Return the metrics of a record's measurements by their names; `level`: its concurrency."""
+def measurements_in(record: Record, level: int | None, most_streams: int = 1) -> dict[str, MetricName]:
+    """Return the metrics of a record's measurements by their names.
+
+    `level`: its concurrency; `most_streams`: the largest that the record, its parts or all records state.
+    """
     counts = _counts_of_load(record.values) | tokens_of_whole_load(record.values)
     rates = rates_of_load(record, level)
     outputs = _outputs_in(record.values)
     test = tested_side_of(record)
     metrics: dict[str, MetricName] = {}
+    decoded_names = [] if max(most_streams, level or 1) > 1 else _speeds_of_decoding(record)
     for name, value in record.values.items():
         column = value_name_of(name)
         is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
         if name in counts:
             metrics[name] = counts[name]
+        elif is_result and name in decoded_names:
+            metrics[name] = MetricName("decode_tps")
         elif is_result:
             metrics[name] = _metric_name_in(column, value, level, outputs, test)
     metrics = _with_total_of_load(metrics) if counts else metrics
@@ -101,7 +113,8 @@ def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
         counts |= _counts_in(values, TIMED_OUT)
     metrics = {column.metric_name.metric for column in map(value_name_of, values) if column.metric_name}
     counted = {name.metric for name in counts.values()} | (metrics & {"requests", "failed_requests"})
-    is_of_load = len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
+    is_of_all = "failed_requests" in counted and bool(_counts_in(values, ALL_REQUESTS))
+    is_of_load = is_of_all or len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
     if not counted or (counted == {"failed_requests"} and _has_no_failure(values)):
         counts |= _counts_in(values, ALL_REQUESTS)
     return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}
@@ -179,6 +192,43 @@ def _metric_name_in(
         return metric_name
     is_slower = value is None or value < output
     return MetricName("decode_tps") if level == 1 or is_slower else MetricName(STATED)
+
+
+def _speeds_of_decoding(record: Record) -> list[str]:
+    """Return the names of speeds of the answer in a record of one stream that states the prompt's speed, too.
+
+    Who times the prompt apart, does not count it in 'gen_tps'. Nothing for a record with speeds of several kinds.
+    """
+    columns = {
+        name: column for name, value in record.values.items()
+        if is_number(value) and (column := value_name_of(name)).metric_name is not None
+    }  # fmt: skip
+    outputs, prompts = (
+        {name: column.words for name, column in columns.items() if column.metric_name == MetricName(metric)}
+        for metric in ("output_tps", "prompt_tps")
+    )
+    parts = set(map(_part_of_both_sides, prompts))
+    is_of_one_kind = len({DECODING.search(plain_words) is None for plain_words in outputs.values()}) == 1
+    is_of_decoding = is_of_one_kind and all(map(GENERATION.search, outputs.values()))
+    is_of_stream = not any(map(_states_streams, outputs.values())) and not _states_batch(record)
+    return [name for name in outputs if is_of_decoding and is_of_stream and _part_of_both_sides(name) in parts]
+
+
+def _part_of_both_sides(name: str) -> str:
+    """Return the inner object of a value, outside of one that names a side: 'run a' for 'run a prefill tok_s'."""
+    around = name.split(" ")[:-1]
+    return " ".join(around[:-1] if around and names_side_alone(around[-1]) else around)
+
+
+def _states_streams(plain_words: str) -> bool:
+    """Return whether the words of a name state a level above 1: 'c8 gen'."""
+    return (point_of_words("", plain_words).concurrency or 1) > 1
+
+
+def _states_batch(record: Record) -> bool:
+    """Return whether a record is that of a batch of several sequences."""
+    values = (*record.values.items(), *record.settings.items())
+    return any((count(value) or 1) > 1 for name, value in values if SEQUENCES.fullmatch(leaf_words(name)))
 
 
 def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.arm_names import point_of_name
+from collectors.imports.results.prose.draft_positions import add_positions, lists_positions
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
@@ -86,6 +87,7 @@ EVIDENCE = words(r"evidence(?: type)?|provenance|data (?:source|type|kind)|label
 SIMULATED = words(r"(?:is )?(?:simulat(?:ed|ion)|synthetic|mock(?:ed)?|fake)(?: data)?")
 ANSWER = words(r"(?:\w{1,20} )?(?:completion|output|answer|response|reply|reference|content|text|preview|sample)")
 ERRORS = ("error", "error message")
+PARTS_OF_ERROR = ("type", "kind", "message", "name", "reason")  # {"error": {"type": "Timeout"}}
 OF_TOKENS = words(
     r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm|n[ _](?:prompt|gen)|[io]sl)(?:[^a-z]|$)"
 )
@@ -216,7 +218,16 @@ def _is_failed(record: Record) -> bool:
     is_denied = any(values.get(name) is False for name in ("ok", "success", "succeeded"))
     status = values.get("status")
     has_failed = isinstance(status, str) and states_failure(status)
-    return is_denied or has_failed or any(isinstance(values.get(name), str) and values[name].strip() for name in ERRORS)
+    errors = [value for name, value in record.values.items() if _names_error(name)]
+    return (
+        is_denied or has_failed or any(value is True or (isinstance(value, str) and value.strip()) for value in errors)
+    )
+
+
+def _names_error(name: str) -> bool:
+    """Return whether a name is that of an error, or of its kind or its words in an object of it."""
+    around, _, leaf = name.rpartition(" ")
+    return value_name_of(name).words in ERRORS or (around.rpartition(" ")[2] == ERRORS[0] and leaf in PARTS_OF_ERROR)
 
 
 def _model_of(values: Mapping[str, Any]) -> str | None:
@@ -245,7 +256,7 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
     first = {**records[0].settings, **records[0].values} if records else {}
     return {
         name: value for name, value in first.items()
-        if not value_name_of(name).is_of_result(value) and value is not None
+        if not value_name_of(name).is_of_result(value) and value is not None and not lists_positions(name, value)
         and all(record.stated(name) == value for record in records)
     }  # fmt: skip
 
@@ -264,10 +275,11 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         )
     ]  # fmt: skip
     levels_of_parts = [_levels_of_parts(values, pattern, record.objects) for pattern in patterns]
-    metrics = measurements_in(record, shared_levels[0])
+    metrics = measurements_in(record, shared_levels[0], max(levels_of_parts[0].values(), default=1))
     tested = point_of_words("", tested_side_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
+    add_positions(load, record.values, MeasurementPoint(f"{point_name} (record {record.number})", *shared_levels))
     for name, metric_name in metrics.items():
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
         part = name.rpartition(" ")[0]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE, FLAGS, LEVELS_OF_LOGS, ConsoleContext, contexts_of
 from collectors.imports.results.prose.metric_names import AIMED_AT
+from collectors.imports.results.prose.stated_settings import model_in_line
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
 from collectors.imports.results.prose.value_names import names_settings
 from collectors.imports.results.tools.printed_block import MODEL_LINE
@@ -281,7 +282,23 @@ def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
         label = "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
     else:
         label = label_of(line) or _name_of_indented(lines[index : index + 2])
-    return label or _bold_lead(lines[index : index + 2]) or _bare_label(lines, index)
+    label = label or _bold_lead(lines[index : index + 2]) or _bare_label(lines, index)
+    return label or ("" if is_code else _model_above_table(lines, index))
+
+
+def _model_above_table(lines: Sequence[str], index: int) -> str:
+    """Return what a line above a table calls the only model that it names; empty for any other line.
+
+    Of a line that ends with a colon these are its words, as far as there is room for them: 'A-8B Q4, fa=1, 5 runs:'.
+    """
+    line = lines[index].strip()
+    if not 0 < len(line) <= MAX_LINE_CHARS or "|" in line or FIGURE.search(line) or BULLET.match(lines[index]):
+        return ""
+    model = model_in_line(line) if _is_table(_line_below(lines, index)) else None
+    if model is None or not line.endswith(":"):
+        return model or ""
+    words = line.strip("*:` ")
+    return words if len(words) <= MAX_HEADING_CHARS else words[:MAX_HEADING_CHARS].rpartition(",")[0] or model
 
 
 def _bold_lead(lines: Sequence[str]) -> str:
@@ -298,10 +315,14 @@ def _bare_label(lines: Sequence[str], index: int) -> str:
     is_alone = not above.strip() or (FIGURE_LINE.match(above) is not None and not FIGURE_LINE.match(line))
     if not is_possible or not is_alone or "|" in line or FIGURE.search(line) or BUILD.match(line):
         return ""
-    below = next((line_below for line_below in lines[index + 1 : index + 3] if line_below.strip()), "")
-    is_above_table = below.count("|") > 1 or below.lstrip()[:6].lower() == "<table"
+    below = _line_below(lines, index)
     is_above_figures = below in lines[index + 1 : index + 2] and FIGURE_LINE.match(below) and FIGURE.search(below)
-    return line.strip() if is_above_table or is_above_figures else ""
+    return line.strip() if _is_table(below) or is_above_figures else ""
+
+
+def _is_table(line: str) -> bool:
+    """Return whether a line is the first of a table with bars or in HTML."""
+    return line.count("|") > 1 or line.lstrip()[:6].lower() == "<table"
 
 
 def _section_names(lines: Sequence[str]) -> dict[int, str]:

@@ -153,6 +153,12 @@ def _are_others(cells: Collection[str], model: str) -> bool:
     return len(tags) > 1 and any(model not in tag and tag.partition(":")[0] not in model for tag in tags)
 
 
+def model_in_line(line: str) -> str | None:
+    """Return the only model that a line names, as people write those of known families; None for none or several."""
+    names = _distinct(match["model"] for pattern in (_TAGGED_MODEL, _NAMED_MODEL) for match in pattern.finditer(line))
+    return names[0] if len(names) == 1 and not _names_other_family(line, names[0]) else None
+
+
 def _model_of(text: str) -> str | None:
     """The only model that the text names as one; what it calls the model comes before what merely looks like one."""
     for pattern in (_LABELLED_MODEL, _SERVED_MODEL, _TAGGED_MODEL, _NAMED_MODEL):

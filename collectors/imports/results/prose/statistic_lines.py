@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED, percentile_name
+from collectors.imports.results.prose.metric_names import LATENCY_NAMES
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import TIMED, StatedNumber, parse_number
 from collectors.imports.results.prose.sections import FIGURE
@@ -57,11 +59,33 @@ class StatisticLine(NamedTuple):
 
 def read_statistic_lines(text: str) -> tuple[list[StatisticLine], str]:
     """Return such lines whose numbers have a unit, and the text with only the words of other figures left of them."""
-    lines = text.splitlines()
-    statistic_lines = [line for number, text in enumerate(lines, 1) if (line := _statistic_line(number, text))]
-    for statistic_line in statistic_lines:
-        lines[statistic_line.number - 1] = statistic_line.other_words
+    lines, statistic_lines = text.splitlines(), []
+    for number, line in enumerate(lines, 1):
+        parts = [(part, _statistic_line(number, part)) for part in _parts_of(line)]
+        found = [statistic_line for _, statistic_line in parts if statistic_line]
+        if found:
+            words_left = (statistic_line.other_words if statistic_line else part for part, statistic_line in parts)
+            lines[number - 1] = "; ".join(filter(None, words_left))
+            statistic_lines += found
     return statistic_lines, "\n".join(lines)
+
+
+def _parts_of(line: str) -> list[str]:
+    """Return the parts of a line of which each has the statistics of one latency; the line itself if it has only one.
+
+    'ttft p50=81ms p99=95ms, itl p50=9ms p99=12ms' has two, and what leads the line leads both.
+    """
+    matches = _statistics_in(line)
+    starts = [
+        before.end() for before, match in itertools.pairwise(matches)
+        if LATENCY_NAMES.search(line[before.end() : match.start()])
+    ]  # fmt: skip
+    if not starts:
+        return [line]
+    lead = _lead_of(line[: matches[0].start()])
+    lead = "" if LATENCY_NAMES.search(lead) else lead
+    parts = [line[start:end].strip(" ,;/|·•") for start, end in itertools.pairwise([*starts, len(line)])]
+    return [line[: starts[0]].rstrip(" ,;/|·•"), *(f"{lead}{part}" for part in parts)]
 
 
 def _statistic_line(number: int, line: str) -> StatisticLine | None:

@@ -17,6 +17,14 @@ OF_MACHINE = re.compile(
     r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$"
     r"|\b(?:ram|memory|vram)\b.*\btotal\b|\bweights?$|^model(?: file)? size$"
 )
+_BYTES_OF_MEMORY = words(  # no rate, and none of a token; vLLM's `--kv-cache-memory-bytes` is a setting
+    r"(?!kv cache memory bytes$)(?:\w{1,20} ){0,4}?(?:kv ?cache|kv|v?ram|mem(?:ory)?|rss)(?: \w{1,20}){0,3}? bytes"
+    r"(?: (?:peak|max|min|mean|avg|average|median|used|p\d\d))?"
+)
+_WATTS = words(  # no limit of a card, and no efficiency
+    r"(?!.*\b(?:limit|cap|capped|tdp|target|rated|per)\b)(?:\w{1,20} ){0,4}?(?:power(?: \w{1,20}){0,3}? w|watts?)"
+    r"(?: (?:peak|max|min|mean|avg|average|median|p\d\d))?"
+)
 _COUNTED = ("requests", "failed_requests", "peak_concurrency")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
 _COMPARED = words(
@@ -83,12 +91,19 @@ def value_name_of(name: str) -> ValueName:
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
     plain_words = _PERCENTILE.sub(lambda match: f"p{match[1] or match[2]}", plain_words)
     is_of_values = _COUNT_OF_VALUES.fullmatch(leaf_words(name)) or _SUM_OF_VALUES.search(plain_words)
-    if (name_unit := named_unit(plain_words)) and not is_of_values:
+    if (name_unit := named_unit(plain_words) or _unit_of_resource(plain_words)) and not is_of_values:
         return _value_name_with(name_unit, name, plain_words)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
     lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED, _TIME))
     return ValueName(plain_words, None, metric_name, lacks_unit=lacks_unit, is_setting=_is_setting(name, plain_words))
+
+
+def _unit_of_resource(plain_words: str) -> NamedUnit | None:
+    """Return the unit of memory counted in bytes, or of power, 'kvcache bytes', 'avg power w'; None for other names."""
+    if _BYTES_OF_MEMORY.fullmatch(plain_words) and not OF_MACHINE.search(plain_words):
+        return NamedUnit("bytes", 1.0, plain_words.replace(" bytes", "", 1))
+    return NamedUnit("W", 1.0, plain_words) if _WATTS.fullmatch(plain_words) else None
 
 
 def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName:

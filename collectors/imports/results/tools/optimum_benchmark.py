@@ -1,4 +1,4 @@
-"""Reads the reports of optimum-benchmark: JSON, and the Markdown of the same (in any text).
+"""Reads the reports of optimum-benchmark: JSON, and the Markdown and the text of the same (in any text).
 
 It times its parts apart: the load of the model, the prompt's pass, the steps behind it. Its deviations divide by n.
 """
@@ -28,8 +28,12 @@ SPEEDS = {("decode", "tokens/s"): "batch_decode_tps"}
 STATISTICS = {"mean": "mean", "p50": "median", "p90": "p90", "p95": "p95", "p99": "p99"}
 NO_UNITS = ("-", "%")  # of the count and of the deviation's share
 NEEDED = ('"latency"', '"stdev_"')
-SECTION = re.compile(rf"# (?P<part>{'|'.join(LATENCIES)}):\s*")
-MEASURE = re.compile(r"## (?P<measure>\w{1,40}):\s*")
+SECTION = re.compile(rf"(?:(?:#|\+|-) )?(?P<part>{'|'.join(LATENCIES)}):\s*")
+MEASURE = re.compile(r"(?:## |\s{1,8}(?:[+-] )?)(?P<measure>\w{1,40}):\s*")  # of the text, below its part
+STATED_VALUE = re.compile(  # of the text: '+ mean: 0.0265 (s)', 'max_ram (MB): 1404.12'
+    r"\s{2,16}(?:[+-] )?(?P<name>\w{1,40})(?: \((?P<unit>[^\s()]{1,20})\))?: {1,9}(?P<value>\d{1,18}(?:\.\d{1,18})?)"
+    r"(?: \((?P<late_unit>[^\s()]{1,20})\))?\s*"
+)
 ROW = re.compile(
     r"\| {0,9}(?P<name>\w{1,40}) {0,20}\| {0,20}(?P<value>\d{1,18}(?:\.\d{1,18})?) {0,20}\|"
     r" {0,9}(?P<unit>[^\s|]{1,20}) {0,9}\|\s*"
@@ -55,7 +59,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
 
 
 def has_printed(content: str) -> bool:
-    """Return whether a text contains the Markdown of a report."""
+    """Return whether a text contains the Markdown or the text of a report."""
     return any(_blocks(content.splitlines()))
 
 
@@ -76,13 +80,21 @@ def _blocks(lines: Sequence[str]) -> list[tuple[int, int]]:
     blocks: list[tuple[int, int]] = []
     start: int | None = None
     for index, line in enumerate([*lines, "end"]):
-        is_of_report = any(pattern.fullmatch(line[:200]) for pattern in (SECTION, MEASURE, ROW, TABLE_LINE))
+        is_of_report = any(
+            pattern.fullmatch(line[:200]) for pattern in (SECTION, MEASURE, ROW, STATED_VALUE, TABLE_LINE)
+        )
         if start is None and SECTION.fullmatch(line[:200]):
             start = index
         elif start is not None and not is_of_report:
-            blocks += [(start, index)] if any(map(ROW.fullmatch, lines[start:index])) else []
+            blocks += [(start, index)] if _states_statistics(lines[start:index]) else []
             start = None
     return blocks
+
+
+def _states_statistics(lines: Sequence[str]) -> bool:
+    """Return whether lines have a table, or the share that only this tool calls 'stdev_'."""
+    stated_values = filter(None, map(STATED_VALUE.fullmatch, lines))
+    return any(map(ROW.fullmatch, lines)) or any(match["name"] == "stdev_" for match in stated_values)
 
 
 def _report_in(lines: Sequence[str]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -94,9 +106,10 @@ def _report_in(lines: Sequence[str]) -> dict[str, dict[str, dict[str, Any]]]:
             part, measure = match["part"], ""
         elif match := MEASURE.fullmatch(line):
             measure = match["measure"]
-        elif measure and (match := ROW.fullmatch(line)):
+        elif measure and (match := ROW.fullmatch(line) or STATED_VALUE.fullmatch(line)):
             values = report.setdefault(part, {}).setdefault(measure, {})
-            values |= {"unit": match["unit"]} if match["unit"] not in NO_UNITS else {}
+            unit = match["unit"] or match.groupdict().get("late_unit")
+            values |= {"unit": unit} if unit not in (None, *NO_UNITS) else {}
             values["value" if match["name"] == measure else match["name"]] = number_or_text(match["value"])
     return report
 
