@@ -200,7 +200,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
     _add_tables(load, tables_here, words_around, sections)
     has_prompts = five_prompts.recognise(words_around)
-    _add_text(load, "" if has_prompts else words_around, sections)
+    rows_of_tools = [row for summary in summaries for row in summary.rows if isinstance(row, Result)]
+    _add_text(load, "" if has_prompts else words_around, sections, rows_of_tools)
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1
         summaries.append(benchy_table.read(tables_of_arm, text, ticket, number))
@@ -259,8 +260,8 @@ def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, s
             add_table(load, _in_section(table._replace(heads=heads), sections))
 
 
-def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
-    """Add the figures of the lines and the sentences around tables."""
+def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:
+    """Add the figures of the lines and the sentences around tables and what tools printed."""
     text = add_llama_timings(load, without_probes(text), sections)
     statistic_lines, text = read_statistic_lines(text)
     for statistic_line in statistic_lines:
@@ -271,7 +272,7 @@ def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
         add_figure(load, figure, stored_values, sections)
     text = add_aligned(load, with_unit_first(text), sections)
     text = add_lines(load, text, sections)
-    add_statements(load, text, sections)
+    add_statements(load, text, sections, rows_of_tools)
 
 
 def _has_shares_alone(load: LoadBuilder) -> bool:

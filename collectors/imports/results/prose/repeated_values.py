@@ -1,0 +1,90 @@
+"""Tells the figures of running text that repeat a value which a table, a list or a printed block states."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+
+from collectors.imports.results.builder import MeasurementPoint
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.sentences import Statement
+from collectors.imports.results.values import converted
+from load_records import Result
+
+LEAST_DIGITS = 3  # of a rounded figure: '~4040 tok/s'
+LEAST_DIGITS_BESIDE = 2  # where another figure of its paragraph repeats a value
+LEAST_DIGITS_OF_OTHER_METRIC = 4  # '41.73 s in total' repeats a duration whatever its words name
+MILLISECONDS = {"ms": 1.0, "s": 1e3}
+
+
+class StoredValues:
+    """Values that are stored before the sentences of a text are read."""
+
+    def __init__(self, rows: Iterable[Result]) -> None:
+        stored_rows = [row for row in rows if row.value is not None]
+        self._exact = {(name, row.value) for row in stored_rows for name in (row.metric, row.unit)}
+        self._times_and_rates = {_in_base_unit(row.value or 0.0, row.unit) for row in stored_rows}
+        self._rows: dict[str, list[Result]] = {}
+        for row in sorted(stored_rows, key=lambda row: row.value or 0.0):
+            for name in {row.metric, row.unit}:
+                self._rows.setdefault(name, []).append(row)
+        self._values = {name: [row.value or 0.0 for row in rows] for name, rows in self._rows.items()}
+
+    def has_exactly(self, statement: Statement) -> bool:
+        """Return whether a figure is a stored value of its metric, with all digits; of a range both ends are."""
+        name, factor = _name_of(statement), statement.metric_name.factor
+        return all((name, converted(end, factor)) in self._exact for end in _ends_of(statement))
+
+    def has(self, statement: Statement, point: MeasurementPoint, is_beside_repeated: bool = False) -> bool:
+        """Return whether a figure repeats stored values, exactly or rounded; of a range both ends do."""
+        least_digits = LEAST_DIGITS_BESIDE if is_beside_repeated else LEAST_DIGITS
+        return self.has_exactly(statement) or all(
+            self._has_other_metric(statement, end) or self._rounds(statement, point, end, least_digits)
+            for end in _ends_of(statement)
+        )
+
+    def _has_other_metric(self, statement: Statement, value: float) -> bool:
+        """Return whether a value of many digits is stored under another name."""
+        is_long = len(_digits(value)) >= LEAST_DIGITS_OF_OTHER_METRIC
+        return is_long and _in_base_unit(value, statement.value.unit) in self._times_and_rates
+
+    def _rounds(self, statement: Statement, point: MeasurementPoint, value: float, least_digits: int) -> bool:
+        """Return whether a value is a stored one of its metric with fewer decimals, of no other level and statistic."""
+        if len(_digits(value)) < least_digits:
+            return False
+        factor = statement.metric_name.factor
+        half = converted(float(Decimal(5).scaleb(-_decimals(value) - 1)), factor)
+        middle = converted(value, factor)
+        return any(
+            row.concurrency in (None, point.concurrency) or point.concurrency is None
+            for row in self._between(_name_of(statement), middle - half, middle + half)
+            if statement.statistic in (STATED, row.statistic)
+        )
+
+    def _between(self, name: str, low: float, high: float) -> Iterator[Result]:
+        values = self._values.get(name, [])
+        yield from self._rows.get(name, [])[bisect_left(values, low) : bisect_right(values, high)]
+
+
+def _ends_of(statement: Statement) -> list[float]:
+    return [end for end in (statement.value.low, statement.value.high) if end is not None]
+
+
+def _name_of(statement: Statement) -> str:
+    """Return the metric of a figure, or the unit that stands for it: a speed without a name repeats any."""
+    metric = statement.metric_name.metric
+    return statement.value.unit or metric if metric == STATED else metric
+
+
+def _in_base_unit(value: float, unit: str | None) -> tuple[str | None, float]:
+    return ("ms", converted(value, MILLISECONDS[unit])) if unit in MILLISECONDS else (unit, value)
+
+
+def _digits(value: float) -> str:
+    """Return the digits of a number that are significant: '4040' has three."""
+    return f"{value:f}".rstrip("0").replace(".", "").strip("0")
+
+
+def _decimals(value: float) -> int:
+    return len(f"{Decimal(repr(value)).normalize():f}".partition(".")[2])
