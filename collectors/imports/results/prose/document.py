@@ -43,6 +43,7 @@ from collectors.imports.results.prose.llama_timings import add_llama_timings, ha
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
+from collectors.imports.results.prose.repeated_values import leave_out_repeated_tables
 from collectors.imports.results.prose.sections import (
     FIGURE,
     Sections,
@@ -100,6 +101,7 @@ from collectors.imports.results.tools import (
     vllm_multi_turn,
 )
 from load_records import Result
+from samples import Sample
 
 
 class PrintedReader(Protocol):
@@ -198,10 +200,12 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     tables_here = [table for table in tables if table not in (*benchy, *llama, *speculated)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
-    _add_tables(load, tables_here, words_around, sections)
+    rows_of_tables = _add_tables(load, tables_here, words_around, sections)
+    count_of_cells = len(load.rows)
     has_prompts = five_prompts.recognise(words_around)
-    rows_of_tools = [row for summary in summaries for row in summary.rows if isinstance(row, Result)]
+    rows_of_tools = [row for summary in summaries for row in summary.result_rows]
     _add_text(load, "" if has_prompts else words_around, sections, rows_of_tools)
+    leave_out_repeated_tables(load, rows_of_tables, load.rows[count_of_cells:])
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1
         summaries.append(benchy_table.read(tables_of_arm, text, ticket, number))
@@ -247,9 +251,11 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     return [*tables, *glued_tables, *bare_tables, *flattened_tables], text
 
 
-def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections) -> None:
-    """Add the figures of tables, without those of a machine's parts and of what is expected."""
-    lines = words_around.splitlines()
+def _add_tables(
+    load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections
+) -> list[list[Sample]]:
+    """Add the figures of tables, without those of a machine's parts and of what is expected; return each one's rows."""
+    lines, rows_of_tables = words_around.splitlines(), []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -257,7 +263,10 @@ def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, s
         elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             heads = with_unit_of_latencies(table.heads, table.rows, above)
+            count_before = len(load.rows)
             add_table(load, _in_section(table._replace(heads=heads), sections))
+            rows_of_tables.append(load.rows[count_before:])
+    return rows_of_tables
 
 
 def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:

@@ -1,17 +1,20 @@
-"""Tells the figures of running text that repeat a value which a table, a list or a printed block states."""
+"""Tells what repeats stored values: in running text those of tables, lists and printed blocks, in tables of lists."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
-from collectors.imports.results.builder import MeasurementPoint
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.sentences import Statement
 from collectors.imports.results.values import converted
 from load_records import Result
+from samples import Sample
 
+LEAST_REPEATED_CELLS = 3  # fewer may be equal by chance
 LEAST_DIGITS = 3  # of a rounded figure: '~4040 tok/s'
 LEAST_DIGITS_BESIDE = 2  # where another figure of its paragraph repeats a value
 LEAST_DIGITS_OF_OTHER_METRIC = 4  # '41.73 s in total' repeats a duration whatever its words name
@@ -65,6 +68,42 @@ class StoredValues:
     def _between(self, name: str, low: float, high: float) -> Iterator[Result]:
         values = self._values.get(name, [])
         yield from self._rows.get(name, [])[bisect_left(values, low) : bisect_right(values, high)]
+
+
+def leave_out_repeated_tables(load: LoadBuilder, tables: Iterable[Sequence[Sample]], lists: Sequence[Sample]) -> None:
+    """Leave out the figures of tables that the lists of the text, which state more, repeat with their headings.
+
+    `tables`: the rows of each; a figure of a list that names no statistic has that of its table.
+    """
+    rows_by_value: dict[tuple[str, str, float | None], list[Result]] = {}
+    for row in lists:
+        if isinstance(row, Result):
+            rows_by_value.setdefault(_key_of(row), []).append(row)
+    new_rows: dict[int, Result] = {}
+    left_out: set[int] = set()
+    for table in tables:
+        cells = [row for row in table if isinstance(row, Result)]
+        repeats = [repeat for cell in cells if (repeat := _repeat_of(cell, rows_by_value))]
+        if LEAST_REPEATED_CELLS <= len(table) == len(repeats) < len(lists):
+            left_out |= {*map(id, cells)}
+            new_rows |= {id(repeat): replace(repeat, statistic=cell.statistic)
+                         for cell, repeat in zip(cells, repeats, strict=True)}  # fmt: skip
+            load.notes.append(f"A table that repeats values of the text was left out: {cells[0].point!r} and more.")
+    load.rows = [new_rows.get(id(row), row) for row in load.rows if id(row) not in left_out]
+
+
+def _repeat_of(cell: Result, rows_by_value: Mapping[tuple[str, str, float | None], Sequence[Result]]) -> Result | None:
+    """Return the figure of a list with a cell's value, and no other statistic and level."""
+    return next(
+        (row for row in rows_by_value.get(_key_of(cell), ())
+         if row.statistic in (STATED, cell.statistic)
+         and (None in (cell.concurrency, row.concurrency) or cell.concurrency == row.concurrency)),
+        None,
+    )  # fmt: skip
+
+
+def _key_of(row: Result) -> tuple[str, str, float | None]:
+    return (row.metric, row.unit, row.value)
 
 
 def _ends_of(statement: Statement) -> list[float]:
