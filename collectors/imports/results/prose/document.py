@@ -216,7 +216,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
     name_arms(loads, sections)
-    settings = read_settings(text, models_in(tables_here), words_around)
+    headings = [table.heading for table in tables_here]
+    settings = read_settings(text, models_in(tables_here), words_around, headings)
     _add_settings(load, without_settings_of_arms(settings, names_by_metric(loads)))
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
