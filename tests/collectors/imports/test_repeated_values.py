@@ -62,3 +62,8 @@ def test_a_ranking_repeats_what_a_tool_printed(tmp_path: Path) -> None:
     loads = loads_of_text(tmp_path, "post.md", text)
     totals = [row.value for load in loads for row in results_of(load) if row.value and row.value > 2000]
     assert totals == [2871.26, 3105.44]
+
+
+def test_the_name_of_a_variable_states_the_statistic_of_words(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"{TABLE}\nOn the other card ttft_p90 climbs to 512.5 ms.\n")
+    assert [(row.statistic, row.value) for row in results_of(load)][-1:] == [("p90", 512.5)]

@@ -204,7 +204,9 @@ MAXIMUM = words(
 )
 _BEST = words(r"\bbest\b(?! of all|[- ]case)")
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
-PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
+PERCENTILE = words(
+    rf"(?:\b|(?<=_))p(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile"
+)
 MEDIAN = words(  # 'med' alone may be the medium load
     r"\bmedian\b|\bmdn\b|(?:(?<=ttft )|(?<=tpot )|(?<=itl )|(?<=latency ))med\b"
     r"|中央値|中位|중앙값|медиан|\bmediana\b|\bmédiane\b"
