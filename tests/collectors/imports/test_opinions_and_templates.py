@@ -23,6 +23,30 @@ def test_a_measured_speed_of_another_one_is_left_out(tmp_path: Path) -> None:
     assert figures_of(tmp_path, text) == [("output_tps", "stated", 24.5)]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "- Why: a low TTFT (< 400 ms) keeps readers with you.",
+        "In the thread I quoted that run as ~3.5 tok/s decode.",
+        "My first post wrongly gave a decode speed of 31.5 tok/s.",
+        "The misread decode throughput was 31.5 tok/s.",
+    ],
+)
+def test_a_class_and_what_the_author_takes_back_are_no_measurements(tmp_path: Path, words: str) -> None:
+    assert figures_of(tmp_path, f"Decode: 45.5 tok/s\n\n{words}\n") == [("output_tps", "stated", 45.5)]
+
+
+def test_a_bound_of_what_was_measured_is_read(tmp_path: Path) -> None:
+    text = "Decode: 45.5 tok/s\n\nIn all requests the TTFT (< 400 ms) was measured at the client.\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5), ("ttft_ms", "max", 400.0)]
+
+
+@pytest.mark.parametrize("name", ["Dell Pro Max with GB10", "Best Case", "best-case prompt"])
+def test_a_word_within_a_name_is_no_statistic(tmp_path: Path, name: str) -> None:
+    text = f"| System | Eval Rate | TTFT |\n|---|---|---|\n| {name} | 23.5 Tokens/s | 81 ms |\n"
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 23.5), ("ttft_ms", "stated", 81.0)]
+
+
 def test_a_number_between_marks_behind_an_equals_sign(tmp_path: Path) -> None:
     text = "**Observed result:** E2E latency = **2.5s**\n\n1. **Is 2.5s e2e latency expected?**\n"
     assert figures_of(tmp_path, text) == [("e2e_ms", "stated", 2500.0)]

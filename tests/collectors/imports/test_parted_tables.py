@@ -25,6 +25,10 @@ COLUMNS = (
 COLUMN_UNITS = COLUMNS.replace(" (ms)", "     ").replace(" (tok/s)", "")
 
 
+RULED = BARRED.replace("|---|---|---|---|", "| --- | --- | --- | --- |")
+RULELESS = BARRED.replace("|---|---|---|---|\n", "")
+
+
 def below_the_heads(text: str, row: str) -> str:
     head, _, rows = text.partition("\n")
     return f"{head}\n{row}\n{rows}"
@@ -49,6 +53,29 @@ def below_the_heads(text: str, row: str) -> str:
 def test_each_value_has_its_column(tmp_path: Path, text: str) -> None:
     (load,) = loads_of_text(tmp_path, "post.csv" if "," in text else "post.md", text)
     assert [(row.metric, row.value, row.concurrency) for row in results_of(load)] == READINGS
+
+
+@pytest.mark.parametrize("rows", [RULED, RULELESS])
+@pytest.mark.parametrize("bar", [" |\n", "\n| "])
+def test_a_row_may_have_a_cell_on_each_line(tmp_path: Path, rows: str, bar: str) -> None:
+    broken = "\n".join(bar.join(line.split(" | ")) for line in rows.splitlines())
+    for text in (broken, f"My sweep of yesterday:\n{broken}\nIt is fast enough for me.\n"):
+        (load,) = loads_of_text(tmp_path, "post.md", text)
+        assert [(row.metric, row.value, row.concurrency) for row in results_of(load)] == READINGS
+
+
+def test_the_line_above_a_broken_table_is_its_arm(tmp_path: Path) -> None:
+    table = "| Metric |\nOld |\nNew |\n| Mean TTFT |\n{} ms |\n{} ms |\n| Output throughput |\n{} tok/s |\n |\n"
+    text = f"Card A with FP8\n{table.format(81.5, 90.5, 120.5)}So be it.\nCard B with INT4\n{table.format(4, 5, 6)}"
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [(row.point.partition(" (")[0], row.metric, row.statistic, row.value) for row in results_of(load)] == [
+        ("Card A with FP8: Mean TTFT: Old", "ttft_ms", "mean", 81.5),
+        ("Card A with FP8: Mean TTFT: New", "ttft_ms", "mean", 90.5),
+        ("Card A with FP8: Output throughput: Old", "output_tps", "stated", 120.5),
+        ("Card B with INT4: Mean TTFT: Old", "ttft_ms", "mean", 4),
+        ("Card B with INT4: Mean TTFT: New", "ttft_ms", "mean", 5),
+        ("Card B with INT4: Output throughput: Old", "output_tps", "stated", 6),
+    ]
 
 
 def test_tables_that_follow_each_other_keep_their_heads(tmp_path: Path) -> None:

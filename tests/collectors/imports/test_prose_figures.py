@@ -251,7 +251,7 @@ def test_speed_of_tokens_without_a_unit(tmp_path: Path) -> None:
         "|---|---|---|---|---|---|\n| A | 794.5 | 82.5 | 81.5 | 23s | 7 |\n"
     )
     assert figures_of(tmp_path, text) == [
-        ("prompt_tps", "stated", 794.5), ("output_tps", "stated", 82.5), ("decode_tps", "stated", 81.5),
+        ("prompt_tps", "stated", 794.5), ("decode_tps", "stated", 82.5), ("decode_tps", "stated", 81.5),
         ("duration_s", "stated", 23.0),
     ]  # fmt: skip
 

@@ -137,6 +137,29 @@ def test_steady_part_of_a_load_is_a_load_of_its_own(tmp_path: Path) -> None:
     assert points_of(first) == {("4 at once", 4, None, None)}
 
 
+def test_a_command_that_sent_fewer_requests_is_that_of_another_load(tmp_path: Path) -> None:
+    command = "vllm bench serve --model m/tiny-8b --dataset-name {} --num-prompts {}{}\n"
+    commands = command.format("sharegpt", 8, "") + command.format("random", 4, " --input-len 900 --output-len 90")
+    (load,) = loads_of_text(tmp_path, "post.md", f"```bash\n{commands}```\n\n{SUMMARY.format(speed=90)}")
+    assert points_of(load) == {("4 at once", 4, None, None)}
+    assert load.model == "m/tiny-8b" and not {"dataset_name", "num_prompts"} & {*load.params}
+    own_commands = commands.replace("--num-prompts 4", "--num-prompts 9")  # one of which failed
+    (load,) = loads_of_text(tmp_path, "post.md", f"```bash\n{own_commands}```\n\n{SUMMARY.format(speed=90)}")
+    assert points_of(load) == {("pp900 tg90 4 at once", 4, 900, 90)}
+
+
+def test_the_arms_of_boxes(tmp_path: Path) -> None:
+    box = '??? info "{}"\n    ```\n{}    ```\n\n'
+    result = "".join(f"    {line}\n" for line in SUMMARY.format(speed=90).splitlines())
+    served = box.format("Serving script", "    vllm serve m/tiny-8b -tp 2\n")
+    text = (
+        f"## Engines\n\nFirst engine\n{served}{box.format('Benchmark result', result)}"
+        f"Other engine\n{served}{box.format('Benchmark result', result)}{box.format('Third engine', result)}"
+    )
+    loads = loads_of_text(tmp_path, "page.md", text)
+    assert [load.params["heading"] for load in loads] == ["First engine", "Other engine", "Third engine"]
+
+
 def test_module_of_a_command_is_no_model(tmp_path: Path) -> None:
     text = "python3 -m sglang.test.send_one --max-new-tokens 64\nacc_length=2.50\nspeed=200.50 token/s\n"
     (load,) = loads_of_text(tmp_path, "post.txt", text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.results.prose.stated_settings import read_settings
-from tests.collectors.imports.captured import load_of
+from tests.collectors.imports.captured import load_of, results_of
 
 MODELS = {
     "a setting": ("**Config:** DeepSeek-R1-0528 | FP8 | TP=8", "DeepSeek-R1-0528"),
@@ -147,3 +147,16 @@ def test_what_only_some_results_name_is_of_an_arm(tmp_path: Path, text: str) -> 
     path.write_text(text)
     load = load_of(path)
     assert (load.params, load.server_config) == ({}, {})
+
+
+def test_the_model_of_an_example_is_not_that_of_tables_of_other_models(tmp_path: Path) -> None:
+    table = "| System | Eval Rate |\n|---|---|\n| {} | {} tokens/s |\n\n"
+    text = (
+        "Run it so:\n\n```\nllama-bench -m models/Tiny-3B-Q4_K_M.gguf\n```\n\n"
+        f"### Wide 14b\n\n{table.format('Box A', 45.5)}### Vast 70b\n\n{table.format('Box B', 9.5)}"
+    )
+    path = tmp_path / "page.md"
+    path.write_text(text)
+    load = load_of(path)
+    assert (load.model, load.server_config) == (None, {})
+    assert [row.value for row in results_of(load)] == [45.5, 9.5]

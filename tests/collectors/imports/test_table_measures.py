@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.collectors.imports.captured import results_of
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 
@@ -80,3 +82,27 @@ def test_the_total_of_one_request_is_none_of_the_server(tmp_path: Path) -> None:
 def test_the_time_of_an_output_token(tmp_path: Path) -> None:
     text = "| Metric | one | two |\n|---|---|---|\n| Time/output token (ms) | 70.5 | 67.5 |\n"
     assert figures_of(tmp_path, text) == [("tpot_ms", "stated", 70.5), ("tpot_ms", "stated", 67.5)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "metric"),
+    [
+        ("Prefill speed (tok/s) | Decode speed (tok/s)", "decode_tps"),
+        ("prefill tok/s (`prompt_tps`) | decode throughput tok/s (`generation_tps`)", "decode_tps"),
+        ("Prefill speed (tok/s) | Total generation throughput (tok/s)", "output_tps"),
+        ("Users per s | Decode speed (tok/s)", "output_tps"),
+    ],
+)
+def test_a_speed_of_decoding_beside_one_of_prefill_is_that_of_a_stream(tmp_path: Path, heads: str, metric: str) -> None:
+    text = f"| Arm | {heads} |\n|---|---|---|\n| A | 900.5 | 45.5 |\n| B | 950.5 | 60.5 |\n"
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [row.metric for row in results_of(load) if row.value in (45.5, 60.5)] == [metric, metric]
+
+
+def test_a_speed_of_decoding_at_a_level_may_be_that_of_all_streams(tmp_path: Path) -> None:
+    text = (
+        "| Concurrency | Prefill speed (tok/s) | Decode speed (tok/s) |\n|---|---|---|\n"
+        "| 1 | 900.5 | 45.5 |\n| 8 | 950.5 | 210.5 |\n"
+    )
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [row.metric for row in results_of(load) if row.metric != "prompt_tps"] == ["output_tps"] * 2

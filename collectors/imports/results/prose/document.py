@@ -46,6 +46,7 @@ from collectors.imports.results.prose.llama_timings import add_llama_timings, ha
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
+from collectors.imports.results.prose.repeated_values import leave_out_repeated_tables
 from collectors.imports.results.prose.sections import (
     FIGURE,
     Sections,
@@ -103,6 +104,7 @@ from collectors.imports.results.tools import (
     vllm_multi_turn,
 )
 from load_records import Result
+from samples import Sample
 
 
 class PrintedReader(Protocol):
@@ -164,6 +166,7 @@ def has_table(head: str) -> bool:
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
+    has_rule = has_rule or bool(read_split_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_column_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
@@ -203,9 +206,12 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     tables_here = [table for table in tables if table not in (*benchy, *llama, *speculated)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
-    _add_tables(load, tables_here, words_around, sections)
+    rows_of_tables = _add_tables(load, tables_here, words_around, sections)
+    count_of_cells = len(load.rows)
     has_prompts = five_prompts.recognise(words_around)
-    _add_text(load, "" if has_prompts else words_around, sections)
+    rows_of_tools = [row for summary in summaries for row in summary.result_rows]
+    _add_text(load, "" if has_prompts else words_around, sections, rows_of_tools)
+    leave_out_repeated_tables(load, rows_of_tables, load.rows[count_of_cells:])
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1
         summaries.append(benchy_table.read(tables_of_arm, text, ticket, number))
@@ -216,7 +222,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
     name_arms(loads, sections)
-    settings = read_settings(text, models_in(tables_here), words_around)
+    headings = [table.heading for table in tables_here]
+    settings = read_settings(text, models_in(tables_here), words_around, headings)
     _add_settings(load, without_settings_of_arms(settings, names_by_metric(loads)))
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
@@ -251,9 +258,11 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     return [*tables, *glued_tables, *bare_tables, *flattened_tables], text
 
 
-def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections) -> None:
-    """Add the figures of tables, without those of a machine's parts and of what is expected."""
-    lines = words_around.splitlines()
+def _add_tables(
+    load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections
+) -> list[list[Sample]]:
+    """Add the figures of tables, without those of a machine's parts and of what is expected; return each one's rows."""
+    lines, rows_of_tables = words_around.splitlines(), []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -261,11 +270,14 @@ def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, s
         elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             heads = with_unit_of_latencies(table.heads, table.rows, above)
+            count_before = len(load.rows)
             add_table(load, _in_section(table._replace(heads=heads), sections))
+            rows_of_tables.append(load.rows[count_before:])
+    return rows_of_tables
 
 
-def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
-    """Add the figures of the lines and the sentences around tables."""
+def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:
+    """Add the figures of the lines and the sentences around tables and what tools printed."""
     text = add_llama_timings(load, without_deviations(without_probes(text)), sections)
     text = add_position_lines(load, text, sections)
     statistic_lines, text = read_statistic_lines(text)
@@ -277,7 +289,7 @@ def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
         add_figure(load, figure, stored_values, sections)
     text = add_aligned(load, with_unit_first(text), sections)
     text = add_lines(load, text, sections)
-    add_statements(load, text, sections)
+    add_statements(load, text, sections, rows_of_tools)
 
 
 def _has_shares_alone(load: LoadBuilder) -> bool:

@@ -15,7 +15,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     names_side_alone,
 )
-from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.number_text import BEHIND_STATISTIC, NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
@@ -23,7 +23,7 @@ MOST_WORDS = 5  # of a label that names a metric without its unit: 'Order by TTF
 _LINE = re.compile(
     r"[\s>*•-]{0,12}(?:\d{1,2}[.)] {1,4})?[*`\"]{0,3}(?P<label>[^\W\d](?:[^:=|`\"]|=(?=\d)){1,60}?)"
     rf"[`*\"]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
-    r"[`*]{0,3}(?: \([^()]{1,80}\))?(?:[,;] ?[^\d,;]{0,40}\d[\d.]{0,8} ?[x×%](?![\w]).{0,80})?"
+    r"[`*]{0,3}(?: \((?P<bracket>[^()]{1,80})\))?(?:[,;] ?[^\d,;]{0,40}\d[\d.]{0,8} ?[x×%](?![\w]).{0,80})?"
     r"[ \t,;]{0,80}(?:#.{0,160})?",
     re.IGNORECASE,
 )
@@ -43,6 +43,7 @@ SETTING = re.compile(  # of the load
     re.IGNORECASE,
 )
 _SPEED_ALONE = re.compile(r"(?:(?:mean|median|avg|average) )?(?:throughput|speed|rate)", re.IGNORECASE)
+_PARTS_OF_BRACKET = re.compile(r"[,;] |/ ")
 _BRACKETS = re.compile(r"\([^()]{0,80}\)")
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
@@ -87,7 +88,8 @@ def read_figure_lines(
         passage = [_under(figure, labels_above(figure.line)) for figure in passage if figure.line not in lines_of_pairs]
         if not passage:
             continue
-        is_short = len(passage) < (_LEAST_PAIRS if passage[0].is_pair else _LEAST_LINES)
+        count_of_lines = len({figure.line for figure in passage})
+        is_short = len(passage) < _LEAST_PAIRS if passage[0].is_pair else count_of_lines < _LEAST_LINES
         passage = [figure for figure in passage if figure.heading] if is_short else passage
         metrics = _metrics_of(passage)
         is_of_load = metrics == {"duration_s"} and any(AIMED_AT.search(figure.label) for figure in passage)
@@ -142,11 +144,21 @@ def _passages(lines: Sequence[str]) -> Iterator[list[Figure]]:
     for number, line in enumerate([*(line.replace("`", "") for line in lines), ""], 1):
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARS else None
         if match:
-            passage.append(_figure(number, "", match))
+            figure = _figure(number, "", match)
+            passage += [figure, *_statistics_in_bracket(figure, match["bracket"] or "")]
             continue
         if passage:
             yield passage
         passage = []
+
+
+def _statistics_in_bracket(figure: Figure, bracket: str) -> list[Figure]:
+    """Return the other statistics of a figure, which stand behind it: '(median: 81 ms, p99: 95 ms)'."""
+    matches = [BEHIND_STATISTIC.fullmatch(part.strip()) for part in _PARTS_OF_BRACKET.split(bracket)]
+    values = [(match["statistic"], parse_number(match)) for match in matches if match]
+    if len(values) < len(matches) or any(value.unit not in (None, figure.unit) for _, value in values):
+        return []
+    return [figure._replace(label=f"{figure.label} {statistic}", value=value) for statistic, value in values]
 
 
 def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
@@ -21,8 +21,9 @@ from collectors.imports.results.prose.metric_names import (
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
+from collectors.imports.results.prose.repeated_values import StoredValues
 from collectors.imports.results.prose.sections import BULLET, FIGURE, Sections
-from collectors.imports.results.prose.sentences import read_sentences
+from collectors.imports.results.prose.sentences import Statement, read_sentences
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
     add_number,
@@ -33,7 +34,6 @@ from collectors.imports.results.prose.stated_figures import (
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import in_words, may_have_figure, unit_in
-from collectors.imports.results.values import converted
 from load_records import Result
 
 VALUE = re.compile(
@@ -226,26 +226,38 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     return "".join([*other_texts, text[counted_end:]])
 
 
-def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
-    """Add the figures of running text; those that repeat a value of a table or a line are left out."""
-    results = [row for row in load.rows if isinstance(row, Result)]
-    stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
+def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:
+    """Add the figures of running text; those that repeat a value of a table, a line or a tool's print are left out."""
+    stored_values = StoredValues([*(row for row in load.rows if isinstance(row, Result)), *rows_of_tools])
     lines = text.splitlines()
-    for statement in read_sentences(text, sections.labels_of):
-        metric, factor = statement.metric_name
-        unit = statement.value.unit if metric == STATED else None
-        ends = (end for end in (statement.value.low, statement.value.high) if end is not None)
-        if not all((unit or metric, converted(end, factor)) in stored_values for end in ends):
-            has_label = _has_own_label(statement.paragraph, statement.words)
-            lead = "" if has_label else _lead_of(statement.paragraph, statement.words)
-            name = (
-                f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
-            )
-            headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
-            point = point_of_words(name, f"{lead}{statement.words}", statement.condition, *headings)
+    statements = read_sentences(text, sections.labels_of)
+    points = [_point_of(statement, sections) for statement in statements]
+    repeating_paragraphs = {
+        statement.paragraph
+        for statement, point in zip(statements, points, strict=True)
+        if stored_values.has(statement, point)
+    }
+    roundings: list[str] = []
+    for statement, point in zip(statements, points, strict=True):
+        if stored_values.has(statement, point, statement.paragraph in repeating_paragraphs):
+            is_exact = stored_values.has_exactly(statement)
+            roundings += [] if is_exact else [f"{statement.value.low:.12g} {statement.value.unit or ''}".strip()]
+        else:
+            metric, factor = statement.metric_name
+            unit = statement.value.unit if metric == STATED else None
             led_by = statistic_of_lead(lines[statement.line - 1])
             statistic = led_by if statement.statistic == STATED else statement.statistic
             add_stated(load, point, statement.value, metric, factor, unit, statistic)
+    load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
+
+
+def _point_of(statement: Statement, sections: Sections) -> MeasurementPoint:
+    """Return the point of a figure of running text."""
+    has_label = _has_own_label(statement.paragraph, statement.words)
+    lead = "" if has_label else _lead_of(statement.paragraph, statement.words)
+    name = f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+    headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
+    return point_of_words(name, f"{lead}{statement.words}", statement.condition, *headings)
 
 
 def _lead_of(line: str, label: str) -> str:

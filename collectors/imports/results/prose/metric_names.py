@@ -197,14 +197,16 @@ MINIMUM = words(
     r"最小|最低|(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b| {1,4}\d{1,4} ?:)"
 )  # no minutes, no 'min-p'
 MAXIMUM = words(
-    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
-    # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!\bn )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
+    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all|[- ]case)"
+    # neither 'M4 Max', 'Dell Pro Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
+    r"|(?<![ma]\d )(?<!ai )(?<!\bpro )(?<!\bn )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
     r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
-_BEST = words(r"\bbest\b(?! of all)")
+_BEST = words(r"\bbest\b(?! of all|[- ]case)")
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
-PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
+PERCENTILE = words(
+    rf"(?:\b|(?<=_))p(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile"
+)
 MEDIAN = words(  # 'med' alone may be the medium load
     r"\bmedian\b|\bmdn\b|(?:(?<=ttft )|(?<=tpot )|(?<=itl )|(?<=latency ))med\b"
     r"|中央値|中位|중앙값|медиан|\bmediana\b|\bmédiane\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -46,6 +47,7 @@ MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
 BOLD_LEVEL = 7  # below the headings of Markdown
+PART_OF_LEVEL = 0.5  # between a heading and those one level below: '### Findings' under each '### 1. Tiny-8B'
 MODEL_LEVEL = 12  # below the headings between bars
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
 LATENCY_OF_LEAD = re.compile(r"\b(?:TTFT|ITL|TPOT|time to first token|inter-token latency)\b", re.IGNORECASE)
@@ -71,7 +73,7 @@ PICTURES = "🔴🟢🔵🟡🟠✅❌⚡🚀📊📈👉➡️▶ "  # before t
 class _Heading(NamedTuple):
     """A heading, and what is known of it."""
 
-    level: int
+    level: float
     words: str
     has_table: bool = False  # right below it
     is_printed: bool = False  # by a tool, between fences
@@ -189,6 +191,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
     label, label_outside, has_content, is_code = "", "", False, False
     lines = text.splitlines()
     models = _model_lines(lines)
+    parts = _parts_of_sections(lines)
     names = {**_bare_names(lines), **_section_names(lines)}
     has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
     has_marks = any(line.startswith("#") and _heading(line) for line in lines)
@@ -208,6 +211,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[_Path]:
             label, has_content = "", False
         elif not is_code and (
             heading := models.get(index)
+            or parts.get(index)
             or _heading(line)
             or _underlined(lines, index)
             or _title(lines, index)
@@ -414,6 +418,26 @@ def _heading(line: str) -> _Heading | None:
     bars_level = BOLD_LEVEL + _depth_of_bars(match["bars"]) if match["bars"] else BOLD_LEVEL
     level = len(match["marks"]) if match["marks"] else bars_level
     return _Heading(level, words[:MAX_HEADING_CHARS]) if words else None
+
+
+def _parts_of_sections(lines: Sequence[str]) -> dict[int, _Heading]:
+    """Return the headings that are parts of the sections of others of their level, by their lines.
+
+    Of Markdown's those that recur with the same words; of lines in bold those below ones that stand right above such a
+    line, as lengths do above levels.
+    """
+    headings = {index: heading for index, line in enumerate(lines) if (heading := _heading(line))}
+    counts = Counter(heading[:2] for heading in headings.values() if heading.level < BOLD_LEVEL)
+    recurring = {index for index, heading in headings.items() if counts[heading[:2]] > 1}
+    bold = {index for index in headings if lines[index].lstrip().startswith("**")}
+    outer = {index for index in bold if _next_line(lines, index) in bold}
+    inner = bold - outer if len(outer) > 1 else set()
+    return {index: headings[index]._replace(level=headings[index].level + PART_OF_LEVEL) for index in recurring | inner}
+
+
+def _next_line(lines: Sequence[str], index: int) -> int:
+    """Return the index of the line below another, or of that below an empty one."""
+    return index + 1 if "".join(lines[index + 1 : index + 2]).strip() else index + 2
 
 
 def _depth_of_bars(bars: str) -> int:

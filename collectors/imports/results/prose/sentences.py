@@ -58,6 +58,11 @@ _LIMIT_BEHIND = re.compile(
     r"\s{0,3}(?:(?:rate|request|token) ){0,2}(?:limits?|quotas?|caps?|budgets?)\b", re.IGNORECASE
 )
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
+_CLASS = re.compile(  # 'Low TTFT (< 600 ms) feels responsive' names a class, and no maximum of a measurement
+    r"\b(?:low|lower|lowest|high|higher|fast|faster|quick|slow|slower|good|great|excellent|decent|short|long)\b"
+    r"[^\d()]{0,40}\(\s*$",
+    re.IGNORECASE,
+)
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 MOST_WORDS_OF_LABEL = 4
@@ -189,7 +194,8 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
     is_nothing = place.value.low == 0 and place.value.high is None and unit in ("tok/s", "ms", "s")
     is_limit = _LIMIT_BEHIND.match(place.after) is not None  # '60 requests per minute limit'
-    is_other = is_nothing or is_of_load or is_summed or is_change or is_condition or is_limit
+    is_class = place.value.bound is not None and _CLASS.search(place.before) is not None
+    is_other = is_nothing or is_class or is_of_load or is_summed or is_change or is_condition or is_limit
     return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
 
 

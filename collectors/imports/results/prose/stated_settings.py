@@ -94,10 +94,13 @@ class StatedSettings(NamedTuple):
         return f"Read from the words around the results: {', '.join(settings)}." if settings else None
 
 
-def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around: str | None = None) -> StatedSettings:
+def read_settings(
+    text: str, models_in_tables: Iterable[str] = (), words_around: str | None = None, headings: Iterable[str] = ()
+) -> StatedSettings:
     """Return what the words of a text state of the measured server; its tables may compare the model with others.
 
     `words_around`: the text without its tables, whose rows may compare servers; the text itself if there are none.
+    `headings`: of the tables; if they name models, that of a command is an example.
     """
     text = text[:MAX_TEXT_CHARS]
     words = text if words_around is None else words_around[:MAX_TEXT_CHARS]
@@ -114,8 +117,12 @@ def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around:
         or any(_names_other(cell, model) for cell in cells)
         or _are_others(cells, model.rpartition("/")[2].lower())
     )
+    is_compared = is_compared or len({size for words in headings for size in _SIZE.findall(words.lower())}) > 1
+    quantization = quantization_of(text)
+    if is_compared and quantization and quantization in (model or ""):
+        quantization = None  # of the only file that the text names
     known_model = None if is_compared else model
-    return StatedSettings(known_model, _engine_of(text), tensor_parallel, gpu_of(text), quantization_of(text))
+    return StatedSettings(known_model, _engine_of(text), tensor_parallel, gpu_of(text), quantization)
 
 
 def without_settings_of_arms(settings: StatedSettings, names_by_metric: Collection[Collection[str]]) -> StatedSettings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
@@ -56,6 +57,8 @@ from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.table_points import is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
+from load_records import Result
+from samples import Sample
 
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
@@ -72,6 +75,14 @@ DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
+SPEED_OF_DECODING = re.compile(
+    r"\b(?:decod(?:e|ing)|(?:token |text )?generation)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b",
+    re.IGNORECASE,
+)
+OF_ALL_STREAMS = re.compile(
+    r"aggregate|\bagg\b|total|batch|concurren|parallel|users?\b|clients?\b|requests?\b|system|server|overall",
+    re.IGNORECASE,
+)
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 
@@ -93,7 +104,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     _note_what_is_left_out(load, table)
-    former_label = ""
+    former_label, count_before = "", len(load.rows)
     for row_number, row in enumerate(table.rows):
         added_rows = len(load.rows)
         if row_number not in level_rows:
@@ -107,6 +118,25 @@ def add_table(load: LoadBuilder, table: Table) -> None:
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
+    load.rows[count_before:] = _with_speeds_of_decoding(load.rows[count_before:])
+
+
+def _with_speeds_of_decoding(rows: Sequence[Sample]) -> list[Sample]:
+    """Return the rows of a table with what it calls a decode speed beside that of the prompt as one stream's.
+
+    In a table with levels above 1 it may be that of all streams together.
+    """
+    results = [row for row in rows if isinstance(row, Result)]
+    has_prompt = any(row.metric == "prompt_tps" for row in results)
+    has_levels = any((row.concurrency or 1) > 1 for row in results)
+    of_stream = {
+        id(row) for row in results
+        if has_prompt and not has_levels and row.metric == "output_tps"
+        and SPEED_OF_DECODING.search(row.point) and not OF_ALL_STREAMS.search(row.point)
+    }  # fmt: skip
+    return [
+        replace(row, metric="decode_tps") if isinstance(row, Result) and id(row) in of_stream else row for row in rows
+    ]
 
 
 def _without_settings(title: str) -> str:

@@ -15,6 +15,8 @@ _NOT_MEASURED = re.compile(
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|应该|應該|理应|理论|预期|预计|期望|目标|希望|想要|至少要"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
+    r"|\b(?:mis)?(?:quot|cit)(?:e|es|ed|ing) (?:[\w'\u2019-]{1,20} ){0,6}as\b"  # what its author takes back
+    r"|\b(?:wrongly|mistakenly|erroneously)\b|\bmis(?:read|stated|reported|quoted|labell?ed)\b"
     r"|\byour(?: (?:own|measured|reported|published|stated|posted|quoted|claimed))?\W{0,3}$"
     r"|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",

@@ -36,6 +36,10 @@ LABEL = re.compile(
     r"(?:\A|\n[ \t]{0,8}\n)(?P<words>\S[^\n]{0,199})(?=\n *[A-Za-z])"
 )  # right above, a blank line before
 BULLET = re.compile(r"^[-*•] {1,4}")
+BOX = re.compile(r"\s{0,12}(?:\?{3}\+?|!{3}) {1,4}\w{1,20}(?: {1,4}\"(?P<title>[^\"]{0,120})\")?\s{0,8}")  # of MkDocs
+TITLE_OF_ANY_BOX = re.compile(
+    r"\b(?:results?|outputs?|logs?|scripts?|commands?|details?|summary|benchmarks?|click|expand|show)\b", re.IGNORECASE
+)
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
@@ -79,14 +83,18 @@ NO_COMMAND = BenchmarkCommand("", "", {})
 def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str | None:
     """Return the short line of words above the block that begins at `start`, below the block that ends above it.
 
-    The command that printed the block may stand between.
+    The command that printed the block may stand between, and titles of boxes ('??? info "Benchmark result"').
     """
     for line in reversed(lines[max(end_above, start - MAX_LINES_ABOVE) : start]):
         if barred := BARRED.fullmatch(line[:MAX_LINE_CHARS]):
             return barred["words"].strip()[:MAX_HEADING_CHARS]
+        box = BOX.fullmatch(line[:MAX_LINE_CHARS])
+        if box and box["title"] and not TITLE_OF_ANY_BOX.search(box["title"]):
+            return box["title"][:MAX_HEADING_CHARS]
         is_skipped = not TAG.sub("", line).strip(" \t=") or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
-        is_command = COMMAND_LINE.match(line[:MAX_LINE_CHARS]) is not None and not COMMENT.match(line)
-        if is_skipped or is_command or PREAMBLE.match(line):
+        starts_server = SERVER.search(line[:MAX_LINE_CHARS]) and FLAG.search(line[:MAX_LINE_CHARS])  # '-tp 2'
+        is_command = (starts_server or COMMAND_LINE.match(line[:MAX_LINE_CHARS])) and not COMMENT.match(line)
+        if box or is_skipped or is_command or PREAMBLE.match(line):
             continue
         heading = TAG.sub("", BULLET.sub("", line.strip())).strip("#*:`\"' ")
         is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None

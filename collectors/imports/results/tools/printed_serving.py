@@ -97,6 +97,7 @@ ARGUMENTS = (
     "burstiness", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len", "ignore_eos",
     "temperature", "seed",
 )  # fmt: skip
+ARGUMENTS_OF_SERVER = ("model", "tokenizer", "backend", "endpoint")
 PROGRAM = re.compile(r"\bvllm bench serve\b|\bbenchmark_serving\b|\bbench_serving\b|\bprofile_restful_api\b")
 RENAMED = {
     "input_len": "random_input_len", "output_len": "random_output_len", "random_input": "random_input_len",
@@ -148,11 +149,12 @@ def _read_summaries(
         command = command_among(lines[end:start], PROGRAM) or command
         model = served_model(lines[end:start]) or model
         above = lines[max(end, start - MAX_LINES_ABOVE) : start]
-        arguments = _command_arguments(command) | _arguments(lines[end:start]) | _settings(above)
         opening = OPENING.fullmatch(lines[start])
         heading = _heading(lines, start, end, opening)
-        end = limits.end
+        end_above, end = end, limits.end
         block = list(printed_lines(enumerate(lines[start + bool(opening) : end], start + 1 + bool(opening))))
+        of_command = _without_other_load(_command_arguments(command), block)
+        arguments = of_command | _arguments(lines[end_above:start]) | _settings(above)
         load = _load_of(block, arguments, ticket, first_number + len(loads))
         if opening and (opening["offline"] or opening["steady"]):
             load.tool = load.workload = SGLANG_OFFLINE if opening["offline"] else SGLANG
@@ -231,6 +233,13 @@ def _command_arguments(command: BenchmarkCommand) -> dict[str, JsonValue]:
     """Return the arguments of the last command above a summary under the names of `Namespace(...)`."""
     values = command.values((*ARGUMENTS, *RENAMED))
     return {RENAMED.get(name, name): value for name, value in values.items()}
+
+
+def _without_other_load(arguments: Mapping[str, JsonValue], block: Sequence[PrintedLine]) -> dict[str, JsonValue]:
+    """Return arguments without the load of a command that sent fewer requests than succeeded: it is another one's."""
+    planned = count(arguments.get("num_prompts"))
+    is_other = planned is not None and (_requests({line.name: line for line in block}) or 0) > planned
+    return {name: value for name, value in arguments.items() if not is_other or name in ARGUMENTS_OF_SERVER}
 
 
 def _arguments(lines: Sequence[str]) -> dict[str, JsonValue]:
