@@ -326,6 +326,6 @@ def test_headings_between_hyphens_stand_below_those_between_equals_signs(tmp_pat
     )
     rows = [(row.metric, row.value, row.point.partition(":")[0]) for row in results_of(load_of(path))]
     assert rows == [
-        ("output_tps", 1.5, "arm small, repetition 1"), ("output_tps", 2.5, "arm small, repetition 2"),
-        ("output_tps", 3.5, "arm large, repetition 1"),
+        ("decode_tps", 1.5, "arm small, repetition 1"), ("decode_tps", 2.5, "arm small, repetition 2"),
+        ("decode_tps", 3.5, "arm large, repetition 1"),
     ]  # fmt: skip

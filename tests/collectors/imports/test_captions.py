@@ -97,7 +97,7 @@ def test_a_rate_and_a_length_of_acceptance_in_a_cell(tmp_path: Path) -> None:
     text = "| Config | decode tok/s | acceptance |\n|---|---|---|\n| on | ~44.5 | ~61%, accept-len 2.25 |\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value) for row in rows] == [
-        ("output_tps", 44.5), ("acceptance_rate", 0.61), ("acceptance_length", 2.25),
+        ("decode_tps", 44.5), ("acceptance_rate", 0.61), ("acceptance_length", 2.25),
     ]  # fmt: skip
     assert rows[0].point == "on: decode tok/s (line 3)"
 

@@ -180,7 +180,7 @@ def test_numbered_warm_ups_beside_a_heading_of_warm_ups(tmp_path: Path) -> None:
     )
     load = load_of(path)
     assert [(row.metric, row.value) for row in results_of(load)] == [
-        ("duration_s", 10.95), ("ttft_ms", 81), ("e2e_tps", 91.45), ("output_tps", 92.15),
+        ("duration_s", 10.95), ("ttft_ms", 81), ("e2e_tps", 91.45), ("decode_tps", 92.15),
     ]  # fmt: skip
     assert load.notes == ["The warm-up was left out: 2 of the lines."]
 

@@ -47,7 +47,7 @@ def test_lengths_beside_a_column_of_metrics_are_no_results(tmp_path: Path) -> No
 def test_phase_before_a_bracket_is_that_of_its_number(tmp_path: Path) -> None:
     text = "Prefill runs at 99 tok/s — the same rate as decode (66–147 tok/s)."
     assert figures_of(tmp_path, text) == [
-        ("prompt_tps", "stated", 99.0), ("output_tps", "min", 66.0), ("output_tps", "max", 147.0),
+        ("prompt_tps", "stated", 99.0), ("decode_tps", "min", 66.0), ("decode_tps", "max", 147.0),
     ]  # fmt: skip
 
 
@@ -82,8 +82,8 @@ def test_tag_of_a_model_in_a_command(tmp_path: Path) -> None:
     ("sentence", "figures"),
     [
         ("I'm only getting 20.5 tok/s, is that expected?", [("stated", "stated", 20.5)]),
-        ("Why am I only getting 20.5 tok/s of decode?", [("output_tps", "stated", 20.5)]),
-        ("With my card decoding reaches 45.5 t/s - what do you get?", [("output_tps", "stated", 45.5)]),
+        ("Why am I only getting 20.5 tok/s of decode?", [("decode_tps", "stated", 20.5)]),
+        ("With my card decoding reaches 45.5 t/s - what do you get?", [("decode_tps", "stated", 45.5)]),
         ("Qwen3-8B @ 85.5 tok/s", [("stated", "stated", 85.5)]),
         ("generation throughput on the fork, approximately 155 tokens/s.", [("output_tps", "stated", 155.0)]),
         ("同样的情况下 TPOT也是20.5ms左右", [("tpot_ms", "stated", 20.5)]),

@@ -23,12 +23,12 @@ def test_times_of_a_list_have_the_unit_of_their_label(tmp_path: Path) -> None:
     )
     assert figures_of(tmp_path, text) == [
         ("prompt_tps", "stated", 90.5),
-        ("output_tps", "stated", 12.25),
+        ("decode_tps", "stated", 12.25),
         ("prompt_ms", "stated", 1250.0),
         ("decode_ms", "stated", 6500.0),
     ]
     plural = "Decode runs at 45 tok/s with request(s): prefill 12, decode 4\n"
-    assert figures_of(tmp_path, plural) == [("output_tps", "stated", 45.0)]
+    assert figures_of(tmp_path, plural) == [("decode_tps", "stated", 45.0)]
 
 
 def test_an_arrow_before_the_number_of_a_cell_is_no_part_of_it(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ TEXTS = {
     ),
     "two phases": (
         "Prefill and decode were 1200 and 45 tok/s.",
-        [("prompt_tps", "stated", 1200.0), ("output_tps", "stated", 45.0)],
+        [("prompt_tps", "stated", 1200.0), ("decode_tps", "stated", 45.0)],
     ),
     "names behind": (
         "It does 1200/45 tok/s pp/tg on a card.",

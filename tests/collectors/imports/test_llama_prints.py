@@ -182,7 +182,7 @@ def test_the_model_of_a_batched_benchmark_stands_in_its_command(tmp_path: Path) 
          [("output_tps", 105.5), ("output_tps", 99.5)]),
         ("| Model | Prompt速度 (tokens/sec) | Generation速度 (tokens/sec) |\n|--|--|--|\n| small | 27.5 | 29.5 |\n",
          [("prompt_tps", 27.5), ("output_tps", 29.5)]),
-        ("Decode: 12.5 tok/s\n\nBut 6.5 tok/s is the speed that would have been achieved.\n", [("output_tps", 12.5)]),
+        ("Decode: 12.5 tok/s\n\nBut 6.5 tok/s is the speed that would have been achieved.\n", [("decode_tps", 12.5)]),
     ],
 )  # fmt: skip
 def test_words_about_a_speed(tmp_path: Path, text: str, rows: list[tuple[str, float]]) -> None:

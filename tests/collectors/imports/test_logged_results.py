@@ -55,7 +55,7 @@ def test_an_engines_own_records_in_a_post_stay_as_they_are(tmp_path: Path) -> No
     assert [(row.metric, row.value, row.point) for row in rows] == [
         ("prompt_tps", 100.5, "Avg prompt throughput (line 4)"),
         ("output_tps", 45.2, "Avg generation throughput (line 4)"),
-        ("output_tps", 52.5, "Decode is 52.5 tok/s here: (line 1)"),
+        ("decode_tps", 52.5, "Decode is 52.5 tok/s here: (line 1)"),
     ]
 
 

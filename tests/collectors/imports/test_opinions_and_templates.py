@@ -15,12 +15,12 @@ from tests.collectors.imports.test_prose_figures import figures_of
     ["below 30 tok/s is too slow.", "60 tok/s is OK for small things.", "120 tok/s and more is an elite level."],
 )
 def test_an_opinion_on_a_speed_is_no_measurement(tmp_path: Path, opinion: str) -> None:
-    assert figures_of(tmp_path, f"Decode: 45.5 tok/s\n\n  • {opinion}\n") == [("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, f"Decode: 45.5 tok/s\n\n  • {opinion}\n") == [("decode_tps", "stated", 45.5)]
 
 
 def test_a_measured_speed_of_another_one_is_left_out(tmp_path: Path) -> None:
     text = "Your measured 46 tok/s without a cap is consistent.\n\nDecode: 24.5 tok/s\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 24.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 24.5)]
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_a_measured_speed_of_another_one_is_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_a_class_and_what_the_author_takes_back_are_no_measurements(tmp_path: Path, words: str) -> None:
-    assert figures_of(tmp_path, f"Decode: 45.5 tok/s\n\n{words}\n") == [("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, f"Decode: 45.5 tok/s\n\n{words}\n") == [("decode_tps", "stated", 45.5)]
 
 
 def test_a_bound_of_what_was_measured_is_read(tmp_path: Path) -> None:
     text = "Decode: 45.5 tok/s\n\nIn all requests the TTFT (< 400 ms) was measured at the client.\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5), ("ttft_ms", "max", 400.0)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.5), ("ttft_ms", "max", 400.0)]
 
 
 @pytest.mark.parametrize("name", ["Dell Pro Max with GB10", "Best Case", "best-case prompt"])

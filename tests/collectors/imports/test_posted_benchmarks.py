@@ -712,7 +712,7 @@ LEVELS = """### Decode at p512 (tok/s)
 
 def test_a_heading_has_the_unit_of_a_row_of_levels(tmp_path: Path) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", LEVELS)
-    speeds = numbers(load, "output_tps", "stated")
+    speeds = numbers(load, "decode_tps", "stated")
     assert speeds[:2] == [
         ("Decode at p512 (tok/s): MTP1, 90: g32 (line 5)", 122.2),
         ("Decode at p512 (tok/s): MTP1, 90: g128 (line 5)", 1124.5),
@@ -812,8 +812,8 @@ def test_lines_of_statistics(tmp_path: Path) -> None:
     (load,) = loads_of_text(tmp_path, "post.txt", STATISTICS)
     rows = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
     assert rows == [
-        ("output_tps", "mean", 200.54, "tok/s"), ("output_tps", "min", 189.16, "tok/s"),
-        ("output_tps", "max", 208.3, "tok/s"),
+        ("decode_tps", "mean", 200.54, "tok/s"), ("decode_tps", "min", 189.16, "tok/s"),
+        ("decode_tps", "max", 208.3, "tok/s"),
         ("ttft_ms", "mean", 67.0, "ms"), ("ttft_ms", "min", 65.0, "ms"), ("ttft_ms", "max", 71.0, "ms"),
         ("stated", "mean", 1611.47, "ms"), ("stated", "p95", 1795.47, "ms"), ("stated", "p99.9", 2068.31, "ms"),
     ]  # fmt: skip

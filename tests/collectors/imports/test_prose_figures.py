@@ -31,10 +31,10 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
             "TTFT was around 350 ms at 8k context and about 1.2 s at 32k.",
             [("ttft_ms", "stated", 350.0), ("ttft_ms", "stated", 1200.0)],
         ),
-        ("Decode stays at 42 tok/s with MTP.", [("output_tps", "stated", 42.0)]),
+        ("Decode stays at 42 tok/s with MTP.", [("decode_tps", "stated", 42.0)]),
         (
             "We got 45 tok/s decode and 1,200 tok/s prefill on one card.",
-            [("output_tps", "stated", 45.0), ("prompt_tps", "stated", 1200.0)],
+            [("decode_tps", "stated", 45.0), ("prompt_tps", "stated", 1200.0)],
         ),
         (
             "It gives 120 tokens/s single stream and 3.2k tok/s aggregate at 64 concurrent requests, with a median "
@@ -50,7 +50,7 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
             "Prompt: 300 tokens, 900.5 tokens-per-sec\nGeneration: 99 tokens, 51.5 tokens-per-sec",
             [("prompt_tps", "stated", 900.5), ("decode_tps", "stated", 51.5)],
         ),
-        ("Decode reaches 50+ tok/s, TPOT stays under 20 ms.", [("output_tps", "min", 50.0), ("tpot_ms", "max", 20.0)]),
+        ("Decode reaches 50+ tok/s, TPOT stays under 20 ms.", [("decode_tps", "min", 50.0), ("tpot_ms", "max", 20.0)]),
         ("Generation went from 45 to 30 tok/s.", [("output_tps", "min", 30.0), ("output_tps", "max", 45.0)]),
         (
             "\u2022 Prompt Processing: 279.5 \u2192 244.9 t/s (-12.4%)\n\u2022 Generation: 7.5 -> 16.1 t/s",
@@ -63,9 +63,9 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
              ("output_tps", "stated", 133.5)],
         ),
         ("Decode is 40 tok/s. VRAM usage: 30.5 / 32 GB",
-         [("output_tps", "stated", 40.0), ("stated", "stated", 30.5)]),
+         [("decode_tps", "stated", 40.0), ("stated", "stated", 30.5)]),
         ("Decode is 40 tok/s, footprint is ~2.5 GiB (weights 1.5 GiB).",
-         [("output_tps", "stated", 40.0), ("stated", "stated", 2.5), ("stated", "stated", 1.5)]),
+         [("decode_tps", "stated", 40.0), ("stated", "stated", 2.5), ("stated", "stated", 1.5)]),
         ("The file, 323 MB on disk, generates at 115 t/s, faster than the other at 81 t/s.",
          [("output_tps", "stated", 115.0), ("output_tps", "stated", 81.0)]),
         ("Rewriting a file @ 24k-token prompt: 29.5 \u2192 34.8 tok/s",
@@ -73,20 +73,20 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("Card A posts a median of 36.5 tok/s while B (273 GB/s) manages 45.9 tok/s median, despite some gains.",
          [("stated", "median", 36.5), ("stated", "median", 45.9)]),
         ("* Prefill token/s\uff08\u6700\u9ad8\uff09\uff1a13.5\n* Decode token/s\uff1a10.5",
-         [("prompt_tps", "max", 13.5), ("output_tps", "stated", 10.5)]),
+         [("prompt_tps", "max", 13.5), ("decode_tps", "stated", 10.5)]),
         ("serve.py[97]: Performance(T/s): prefill 90.5, decode 12.5. Time(s): prefill 1.5",
-         [("prompt_tps", "stated", 90.5), ("output_tps", "stated", 12.5)]),
+         [("prompt_tps", "stated", 90.5), ("decode_tps", "stated", 12.5)]),
         ("Decode is 40 tok/s. Accept length is 2.5 on one, 2.2 on the other.",
-         [("output_tps", "stated", 40.0), ("acceptance_length", "stated", 2.5),
+         [("decode_tps", "stated", 40.0), ("acceptance_length", "stated", 2.5),
           ("acceptance_length", "stated", 2.2)]),
         ("It sustains 420 tok/s here.", [("stated", "stated", 420.0)]),
         ("Decode is 40 tok/s. The card uses 21.5 GB of VRAM.",
-         [("output_tps", "stated", 40.0), ("stated", "stated", 21.5)]),
-        ("Decode is 40 tok/s. A card with \u226516 GB VRAM is needed.", [("output_tps", "stated", 40.0)]),
+         [("decode_tps", "stated", 40.0), ("stated", "stated", 21.5)]),
+        ("Decode is 40 tok/s. A card with \u226516 GB VRAM is needed.", [("decode_tps", "stated", 40.0)]),
         ("Decode is 40 tok/s at a mean acceptance length of 2.7.",
-         [("output_tps", "stated", 40.0), ("acceptance_length", "mean", 2.7)]),
+         [("decode_tps", "stated", 40.0), ("acceptance_length", "mean", 2.7)]),
         ("Prefill and decode run at 900 and 45 tok/s respectively.",
-         [("prompt_tps", "stated", 900.0), ("output_tps", "stated", 45.0)]),
+         [("prompt_tps", "stated", 900.0), ("decode_tps", "stated", 45.0)]),
         ("A and B reach 28 and 80 tok/s, respectively.", [("stated", "stated", 28.0), ("stated", "stated", 80.0)]),
         ("Short prompt, 256 tokens \u2192 3.5 s = ~81 tokens/s",
          [("duration_s", "stated", 3.5), ("stated", "stated", 81.0)]),
@@ -97,7 +97,7 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("Scaling up: the other card reaches 45 tok/s.", [("stated", "stated", 45.0)]),
         ("You can see the output throughput is 3,396 token per second.", [("output_tps", "stated", 3396.0)]),
         ("**Duration:** 292.5 seconds (4.9 minutes), decode 45 tok/s",
-         [("duration_s", "stated", 292.5), ("output_tps", "stated", 45.0)]),
+         [("duration_s", "stated", 292.5), ("decode_tps", "stated", 45.0)]),
         ("* k=2: [01:34<00:00,  1.18s/it, est. speed input: 64.5 toks/s, output: 175.5 toks/s] **Accpt Len: 1.89**",
          [("prompt_tps", "stated", 64.5), ("output_tps", "stated", 175.5), ("acceptance_length", "stated", 1.89)]),
         ("prefill run 1/3: 9289 prompt tok, 5320.5 prefill tok/s, ttft 1746ms",
@@ -110,7 +110,7 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
          [("stated", "stated", 210.0), ("stated", "stated", 3709.0)]),
         ("num_gpu 0: eval rate 14.5 toks, prompt eval rate 46 toks",
          [("decode_tps", "stated", 14.5), ("prompt_tps", "stated", 46.0)]),
-        ("It runs on consumer cards (RTX 5090 / 32 GB VRAM) at 4.5 TPS decode speed.", [("output_tps", "stated", 4.5)]),
+        ("It runs on consumer cards (RTX 5090 / 32 GB VRAM) at 4.5 TPS decode speed.", [("decode_tps", "stated", 4.5)]),
         ("first token latency(s)(min, max, ave): 0.625, 12.5, 4.5\nper-token latency(s) percentile(50, 99): [1.5, 2.5]",
          [("ttft_ms", "min", 625.0), ("ttft_ms", "max", 12500.0), ("ttft_ms", "mean", 4500.0),
           ("tpot_ms", "median", 1500.0), ("tpot_ms", "p99", 2500.0)]),
@@ -131,7 +131,7 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
          [("model_load_gib", "stated", 22.5), ("model_load_s", "stated", 15.5)]),
         ("- Accepted throughput: 55.5 tokens/s, Per-position acceptance rate: 0.9, 0.8, decode 60.5 tok/s",
          [("position_acceptance_rate", "mean", 0.9), ("position_acceptance_rate", "mean", 0.8),
-          ("stated", "stated", 55.5), ("output_tps", "stated", 60.5)]),
+          ("stated", "stated", 55.5), ("decode_tps", "stated", 60.5)]),
         ("On the CPU it runs 8.5 tok/s against 43.5 before.",
          [("stated", "stated", 8.5), ("stated", "stated", 43.5)]),
         ("Input processing: 248.5 tok/s", [("prompt_tps", "stated", 248.5)]),
@@ -206,7 +206,7 @@ def test_units_of_headings(head: str, unit: str | None) -> None:
 
 def test_row_that_names_the_workload_leaves_the_metric_to_its_column(tmp_path: Path) -> None:
     text = "| Test | Decode (tok/s) | Prefill (tok/s) |\n|---|---|---|\n| Long prompt | 45 | 900 |\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.0), ("prompt_tps", "stated", 900.0)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.0), ("prompt_tps", "stated", 900.0)]
 
 
 def test_words_of_a_cell_name_its_metric(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_settings_of_a_load_and_statistics_in_brackets(tmp_path: Path) -> None:
     "words", ["What I use is one A100 80GB card.", "Some Studio adds 170-2300ms of latency to every first token."]
 )
 def test_memory_of_a_card_and_differences_are_no_figures(tmp_path: Path, words: str) -> None:
-    assert figures_of(tmp_path, f"{words}\n\nDecode: 45.5 tok/s\n") == [("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, f"{words}\n\nDecode: 45.5 tok/s\n") == [("decode_tps", "stated", 45.5)]
 
 
 def test_an_accuracy_beside_speeds(tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ Warm-up: 12.5 tok/s
     path = tmp_path / "post.txt"
     path.write_text(text)
     load = load_of(path)
-    assert [(row.metric, row.value) for row in load.result_rows] == [("prompt_ms", 57.0), ("output_tps", 71.5)]
+    assert [(row.metric, row.value) for row in load.result_rows] == [("prompt_ms", 57.0), ("decode_tps", 71.5)]
     assert load.notes == ["The warm-up was left out: 2 of the lines."]
 
 

@@ -317,8 +317,8 @@ Done in 5 minutes.
 def test_columns_aligned_by_blanks(tmp_path: Path) -> None:
     rows = [row for row in rows_of(tmp_path, COLUMNS) if isinstance(row, Result)]
     assert [(r.metric, r.value, r.unit) for r in rows] == [
-        ("ttft_ms", 10207, "ms"), ("stated", 11720, "ms"), ("prompt_tps", 99, "tok/s"), ("output_tps", 66.5, "tok/s"),
-        ("ttft_ms", 480, "ms"), ("stated", 1674, "ms"), ("prompt_tps", 3022, "tok/s"), ("output_tps", 84, "tok/s"),
+        ("ttft_ms", 10207, "ms"), ("stated", 11720, "ms"), ("prompt_tps", 99, "tok/s"), ("decode_tps", 66.5, "tok/s"),
+        ("ttft_ms", 480, "ms"), ("stated", 1674, "ms"), ("prompt_tps", 3022, "tok/s"), ("decode_tps", 84, "tok/s"),
     ]  # fmt: skip
     assert rows[0].point == "first, 1009: TTFT(ms) (line 3)" and rows[-1].point.startswith("second one, 1450: Decode")
 

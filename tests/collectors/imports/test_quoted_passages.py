@@ -40,7 +40,7 @@ def test_frames_and_bullets_of_plus_signs_are_no_diff(tmp_path: Path) -> None:
     text = "+-----+-----------+\n| Run | TTFT (ms) |\n+-----+-----------+\n| one | 350       |\n+-----+-----------+\n"
     assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 350.0)]
     bullets = "+ TTFT: 81 ms\n+ TPOT: 12.5 ms\n+ E2E latency: 900 ms\n+ Decode: 80 tok/s\n"
-    assert [metric for metric, _, _ in figures_of(tmp_path, bullets)] == ["ttft_ms", "tpot_ms", "e2e_ms", "output_tps"]
+    assert [metric for metric, _, _ in figures_of(tmp_path, bullets)] == ["ttft_ms", "tpot_ms", "e2e_ms", "decode_tps"]
 
 
 LOGGED = """WARNING:root:End-to-End Latency (s) Statistics: Average = 9.5, Median = 8.25, 99th Percentile = 26.5
@@ -70,7 +70,7 @@ BENCH = """    ggml_cuda_init: found 1 ROCm devices (Total VRAM: 12272 MiB):
 
 def test_the_memory_of_a_device_is_none_in_use(tmp_path: Path) -> None:
     assert figures_of(tmp_path, BENCH) == [("prompt_tps", "mean", 653.25)]
-    assert figures_of(tmp_path, "Decode 45 tok/s, total VRAM: 12272 MiB") == [("output_tps", "stated", 45.0)]
+    assert figures_of(tmp_path, "Decode 45 tok/s, total VRAM: 12272 MiB") == [("decode_tps", "stated", 45.0)]
 
 
 def test_figures_of_a_document_are_published(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_per_cents_are_no_unit_of_a_throughput(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_author_did_not_measure(tmp_path: Path, text: str) -> None:
-    assert figures_of(tmp_path, f"Decode: 45 tok/s\n\n{text}\n") == [("output_tps", "stated", 45.0)]
+    assert figures_of(tmp_path, f"Decode: 45 tok/s\n\n{text}\n") == [("decode_tps", "stated", 45.0)]
 
 
 def test_a_prompt_within_a_compound_names_no_metric(tmp_path: Path) -> None:

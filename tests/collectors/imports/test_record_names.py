@@ -178,4 +178,4 @@ def test_speeds_of_quoted_rows_of_llama_bench(tmp_path: Path) -> None:
         ' "row": {"n_prompt": 512, "n_gen": 0, "avg_ts": 5400.5, "stddev_ts": 9.5}}\n'
     )
     rows = [(row.metric, row.statistic, row.value) for row in load_of(path).result_rows if row.unit == "tok/s"]
-    assert rows == [("output_tps", "mean", 286.5), ("prompt_tps", "mean", 5400.5)]
+    assert rows == [("decode_tps", "mean", 286.5), ("prompt_tps", "mean", 5400.5)]

@@ -24,7 +24,7 @@ def test_the_lines_of_a_wrapped_paragraph_are_one_text(tmp_path: Path) -> None:
     subject = "The second card is the slower of the two at every depth: there it gives"
     assert points_of(tmp_path, text) == [
         ("prompt_tps", 610.5, f"{subject} prefill (line 1)"),
-        ("output_tps", 14.25, f"{subject}: decode (line 2)"),
+        ("decode_tps", 14.25, f"{subject}: decode (line 2)"),
         ("ttft_ms", 3500.0, f"{subject.partition(':')[0]}: the first token of a cold prompt takes a TTFT of (line 3)"),
     ]
 
@@ -34,7 +34,7 @@ def test_the_lines_of_a_wrapped_paragraph_are_one_text(tmp_path: Path) -> None:
     [
         "The larger of both models decodes at about 31.5 tok/s here,\n\nprefill 900 tok/s",  # another paragraph
         "The larger of both models decodes at about 31.5 tok/s here\n- prefill 900 tok/s",
-        "big model, long prompt, with a cold cache: decode 31.5 tok/s\nbig model, warm cache: prefill 900 tok/s",
+        "big model, long prompt, with a cold cache: output 31.5 tok/s\nbig model, warm cache: prefill 900 tok/s",
         "```\nthe larger of both models decodes at about 31.5 tok/s here\nprefill 900 tok/s\n```",
     ],
 )
@@ -62,7 +62,7 @@ def test_what_others_report_and_a_ceiling_is_not_measured(tmp_path: Path) -> Non
         "Decode is 45 tok/s, in line with the 60 tok/s third-party reports. "
         "With perfect overlap the ceiling is 9 tok/s."
     )
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.0)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.0)]
 
 
 def test_llama_cpps_timings_are_speeds_of_prompt_and_answer(tmp_path: Path) -> None:
@@ -106,11 +106,11 @@ def test_a_speed_under_a_barred_heading_between_fences_is_of_its_side(tmp_path: 
     [
         (
             "It does 900 tok/s prefill / 45.5 decode.",
-            [("prompt_tps", "stated", 900.0), ("output_tps", "stated", 45.5)],
+            [("prompt_tps", "stated", 900.0), ("decode_tps", "stated", 45.5)],
         ),
         ("The small card gives 4~6 tokens/s.", [("stated", "min", 4.0), ("stated", "max", 6.0)]),
         ("With prompt_tokens=64 the answer came at 12.5 tok/s.", [("stated", "stated", 12.5)]),
-        ("Best of all: decode at 61 tok/s.", [("output_tps", "stated", 61.0)]),
+        ("Best of all: decode at 61 tok/s.", [("decode_tps", "stated", 61.0)]),
         ("The LMSYS review of this box measured 3.5 tok/s decode.", []),
         ("Much lower than the 33 tok/s that @someone observed.", []),
     ],

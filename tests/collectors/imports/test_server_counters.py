@@ -9,6 +9,7 @@ import pytest
 from collectors.imports.result_import import ResultImporter
 from collectors.imports.results.readers import reader_of, unknown_file_reason
 from collectors.imports.results.source import ResultFile
+from engines import BY_NAME
 from tests.collectors.imports.captured import results_of
 from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 
@@ -42,6 +43,7 @@ def test_counters_and_means(
     (load,) = loads_of_text(tmp_path, "metrics.txt", text)
     rows = results_of(load)
     assert load.tool == f"{engine} /metrics"
+    assert BY_NAME[str(load.server_config["engine"])].title == engine
     totals = {row.point: row.value for row in rows if row.metric == "stated"}
     assert totals["since the server's start: generated tokens"] == sum(values_of(name, tokens))
     means = {row.metric: (row.value, row.n) for row in rows if row.statistic == "mean"}

@@ -45,14 +45,14 @@ def test_heads_that_name_two_metrics(tmp_path: Path) -> None:
 def test_a_legend_names_the_values_of_cells(tmp_path: Path, legend: str) -> None:
     text = f"{legend}\n\n| Arm | TP | 8K | 32K |\n|---|---|---|---|\n| A | 2 | 45.5 / 1200 | 35.5 / 4200 |\n"
     assert figures_of(tmp_path, text) == [
-        ("output_tps", "stated", 45.5), ("ttft_ms", "stated", 1200.0),
-        ("output_tps", "stated", 35.5), ("ttft_ms", "stated", 4200.0),
+        ("decode_tps", "stated", 45.5), ("ttft_ms", "stated", 1200.0),
+        ("decode_tps", "stated", 35.5), ("ttft_ms", "stated", 4200.0),
     ]  # fmt: skip
 
 
 def test_cells_with_more_values_than_names_have_no_figure(tmp_path: Path) -> None:
     text = "| Arm | prefill/decode tok/s | Decode tok/s |\n|---|---|---|\n| A | 900 / 45.5 / 46.5 | 47.5 |\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 47.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 47.5)]
 
 
 SIDES = """| Metric | Input | Output |
@@ -100,7 +100,7 @@ def test_broken_rows_are_whole_again(tmp_path: Path) -> None:
     )
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value) for row in rows] == [
-        ("output_tps", 45.5), ("ttft_ms", 81.5), ("output_tps", 55.5), ("ttft_ms", 91.5), ("output_tps", 65.5),
+        ("decode_tps", 45.5), ("ttft_ms", 81.5), ("decode_tps", 55.5), ("ttft_ms", 91.5), ("decode_tps", 65.5),
         ("ttft_ms", 71.5),
     ]  # fmt: skip
     assert rows[0].point == "A with a long name: Decode (tok/s) (line 3)"
@@ -130,7 +130,7 @@ def test_heads_of_a_dataframe_in_two_lines(tmp_path: Path, text: str) -> None:
 
 def test_quotations_within_each_other(tmp_path: Path) -> None:
     text = "> > | Arm | Decode (tok/s) |\n> > |---|---|\n> > | A | 65.5 |\n>\n> I see 45.5 tok/s decode.\n\nMine.\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 65.5), ("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 65.5), ("decode_tps", "stated", 45.5)]
 
 
 def test_values_without_names_of_columns(tmp_path: Path) -> None:
@@ -192,14 +192,14 @@ def test_columns_without_a_unit_are_told(tmp_path: Path) -> None:
 
 def test_a_statistic_in_brackets_with_a_number_is_that_of_the_other_number(tmp_path: Path) -> None:
     text = "| Metric | Value |\n|---|---|\n| Decode | 24.5 tok/s c1 (peak 39) |\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 24.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 24.5)]
 
 
 def test_settings_of_a_line_of_pairs_name_the_point(tmp_path: Path) -> None:
     text = "words  c=1  ttft=0.5s  decode=22.5 tok/s\nwords  c=4  ttft=1.5s  decode=18.5 tok/s\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value, row.concurrency) for row in rows] == [
-        ("ttft_ms", 500.0, 1), ("output_tps", 22.5, 1), ("ttft_ms", 1500.0, 4), ("output_tps", 18.5, 4),
+        ("ttft_ms", 500.0, 1), ("decode_tps", 22.5, 1), ("ttft_ms", 1500.0, 4), ("output_tps", 18.5, 4),
     ]  # fmt: skip
 
 
@@ -235,7 +235,7 @@ def test_a_table_that_lost_its_heads(tmp_path: Path) -> None:
 
 def test_a_workload_of_long_prefill_is_no_speed_of_the_prompt(tmp_path: Path) -> None:
     assert figures_of(tmp_path, "Decode is about 98.5 tok/s on the long-prefill benchmark.") == [
-        ("output_tps", "stated", 98.5)
+        ("decode_tps", "stated", 98.5)
     ]
     assert figures_of(tmp_path, "It is near 98.5 tok/s on the long-prefill shape.") == [("stated", "stated", 98.5)]
 
@@ -273,8 +273,8 @@ def test_totals_in_chinese(tmp_path: Path) -> None:
 def test_values_between_commas_and_decimal_commas(tmp_path: Path) -> None:
     text = "| Arm | TPS | decode rows |\n|---|---|---|\n| A | 132,75 | `56.5`, `57.5`, `58.5 tok/s` |\n"
     assert figures_of(tmp_path, text) == [
-        ("stated", "stated", 132.75), ("output_tps", "stated", 56.5), ("output_tps", "stated", 57.5),
-        ("output_tps", "stated", 58.5),
+        ("stated", "stated", 132.75), ("decode_tps", "stated", 56.5), ("decode_tps", "stated", 57.5),
+        ("decode_tps", "stated", 58.5),
     ]  # fmt: skip
 
 
@@ -285,7 +285,7 @@ def test_what_cells_of_words_do_not_state(tmp_path: Path) -> None:
     )
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value, row.output_tokens) for row in rows] == [
-        ("output_tps", 73.5, None), ("output_tps", 106.5, None),
+        ("decode_tps", 73.5, None), ("decode_tps", 106.5, None),
     ]  # fmt: skip
 
 
@@ -308,9 +308,9 @@ def test_figures_of_odd_sentences(sentence: str, rows: list[tuple[str, float]]) 
 
 def test_a_range_from_a_value_that_is_stored(tmp_path: Path) -> None:
     text = "| Arm | Decode (tok/s) |\n|---|---|\n| A | 7.5 |\n\nAt load it drops from 7.5 to 1.5 tok/s decode.\n"
-    assert ("output_tps", "min", 1.5) in figures_of(tmp_path, text)
+    assert ("decode_tps", "min", 1.5) in figures_of(tmp_path, text)
 
 
 def test_a_formula_is_no_figure(tmp_path: Path) -> None:
     text = "Decode: 45.5 tok/s\n\nIt is converted with `decode tok/s = 1000 / TPOT_ms`.\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.5)]

@@ -19,7 +19,7 @@ from tests.collectors.imports.test_prose_figures import figures_of, results_of_t
 )  # fmt: skip
 def test_marks_and_blanks_of_a_number(tmp_path: Path, cell: str, value: float | None) -> None:
     figures = figures_of(tmp_path, f"| Arm | Decode (tok/s) | TTFT (ms) |\n|---|---|---|\n| a | {cell} | 9 |\n")
-    expected = [] if value is None else [("output_tps", "stated", value)]
+    expected = [] if value is None else [("decode_tps", "stated", value)]
     assert figures == [*expected, ("ttft_ms", "stated", 9.0)]
 
 
@@ -50,7 +50,7 @@ def test_levels_behind_the_figures_of_a_cell(tmp_path: Path) -> None:
     text = "| Arm | Decode t/s | TTFT |\n|---|---|---|\n"
     text += "| a | **45 tok/s @ 4K**; **30.5 tok/s @ 16K** | 2 s @4K, 9 s @16K |\n"
     assert [(row.metric, row.value, row.point) for row in results_of_text(tmp_path, text)] == [
-        ("output_tps", 45.0, "a: Decode t/s (line 3), @ 4K"), ("output_tps", 30.5, "a: Decode t/s (line 3), @ 16K"),
+        ("decode_tps", 45.0, "a: Decode t/s (line 3), @ 4K"), ("decode_tps", 30.5, "a: Decode t/s (line 3), @ 16K"),
         ("ttft_ms", 2000.0, "a: TTFT (line 3), @ 4K"), ("ttft_ms", 9000.0, "a: TTFT (line 3), @ 16K"),
     ]  # fmt: skip
 

@@ -27,7 +27,7 @@ def test_comparisons_are_no_figures(tmp_path: Path) -> None:
 )
 def test_names_that_look_like_statistics(tmp_path: Path, name: str) -> None:
     assert figures_of(tmp_path, f"| Arm | Decode (tok/s) |\n|---|---|\n| {name} | 45.5 |\n") == [
-        ("output_tps", "stated", 45.5)
+        ("decode_tps", "stated", 45.5)
     ]
 
 
@@ -53,7 +53,7 @@ def test_a_column_of_units(tmp_path: Path) -> None:
     text = "| Metric | Value | Unit |\n|---|---|---|\n| Mean TTFT | 81.5 | ms |\n| Decode | 45.5 | tok/s |\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.statistic, row.value, row.point) for row in rows] == [
-        ("ttft_ms", "mean", 81.5, "Mean TTFT (line 3)"), ("output_tps", "stated", 45.5, "Decode (line 4)"),
+        ("ttft_ms", "mean", 81.5, "Mean TTFT (line 3)"), ("decode_tps", "stated", 45.5, "Decode (line 4)"),
     ]  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def test_aligned_rows_that_begin_with_a_number(tmp_path: Path) -> None:
 
 def test_figures_beside_a_verdict(tmp_path: Path) -> None:
     text = "| Engine | Decode (tok/s) | Tools |\n|---|---|---|\n| A | 45.5 | \u2705 |\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.5)]
 
 
 def test_latency_per_token_is_no_latency_of_a_request(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_latency_per_token_is_no_latency_of_a_request(tmp_path: Path) -> None:
 def test_a_column_of_figures_may_be_the_first(tmp_path: Path) -> None:
     text = "| Decode (tok/s) | Card |\n|---|---|\n| 45.5 | A |\n"
     (row,) = results_of_text(tmp_path, text)
-    assert (row.metric, row.value) == ("output_tps", 45.5)
+    assert (row.metric, row.value) == ("decode_tps", 45.5)
 
 
 def test_sentences_in_cells(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_columns_with_single_blanks_between_them(tmp_path: Path) -> None:
 
 def test_a_sentence_with_units_in_brackets_is_no_head(tmp_path: Path) -> None:
     text = "We measured latency (ms) and speed (tok/s)\nof model 8 45\n\nDecode: 45.5 tok/s\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.5)]
 
 
 RUNS = """| | A | B |

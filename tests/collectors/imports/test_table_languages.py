@@ -80,4 +80,4 @@ def test_of_two_amounts_of_memory_the_one_in_use(tmp_path: Path) -> None:
 
 def test_a_coefficient_of_variation_is_no_speed(tmp_path: Path) -> None:
     text = "| Metric | Value |\n|---|---|\n| Decode (tok/s) | 45 |\n| Decode CV | 5.9% |\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.0)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 45.0)]

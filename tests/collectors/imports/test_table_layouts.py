@@ -27,7 +27,7 @@ def test_a_title_within_a_frame(tmp_path: Path) -> None:
 """
     assert [(row.metric, row.value, row.point) for row in results_of_text(tmp_path, text)] == [
         ("ttft_ms", 45.0, "TTFT p50 (ms): old (line 6)"), ("ttft_ms", 12.5, "TTFT p50 (ms): new (line 6)"),
-        ("output_tps", 60.0, "Decode (tok/s): old (line 7)"), ("output_tps", 61.0, "Decode (tok/s): new (line 7)"),
+        ("decode_tps", 60.0, "Decode (tok/s): old (line 7)"), ("decode_tps", 61.0, "Decode (tok/s): new (line 7)"),
     ]  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def test_remarks_behind_aligned_rows(tmp_path: Path) -> None:
     text = "              Decode tok/s  Prefill tok/s\n  engine A:      114.5         4300    (reference)\n"
     text += "  engine B:       95.5          768\n"
     assert [(row.metric, row.value) for row in results_of_text(tmp_path, text)] == [
-        ("output_tps", 114.5), ("prompt_tps", 4300.0), ("output_tps", 95.5), ("prompt_tps", 768.0),
+        ("decode_tps", 114.5), ("prompt_tps", 4300.0), ("decode_tps", 95.5), ("prompt_tps", 768.0),
     ]  # fmt: skip
 
 

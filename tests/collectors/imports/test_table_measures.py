@@ -25,7 +25,7 @@ def test_the_per_cent_of_a_speed_or_a_latency_is_none(tmp_path: Path) -> None:
 def test_a_mean_beside_its_deviation_is_no_deviation(tmp_path: Path) -> None:
     text = "| Metric | short |\n|---|---|\n| Decode tokens/s (mean ± stdev) | 26.5 ± 0.5 |\n"
     text += "| Client TTFT seconds (mean) | 0.7 |\n| Decode stdev (tok/s) | 0.5 |\n"
-    assert figures_of(tmp_path, text) == [("output_tps", "mean", 26.5), ("ttft_ms", "mean", 700.0)]
+    assert figures_of(tmp_path, text) == [("decode_tps", "mean", 26.5), ("ttft_ms", "mean", 700.0)]
 
 
 def test_short_names_of_what_goes_in_and_out(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_time_of_an_output_token(tmp_path: Path) -> None:
         ("Prefill speed (tok/s) | Decode speed (tok/s)", "decode_tps"),
         ("prefill tok/s (`prompt_tps`) | decode throughput tok/s (`generation_tps`)", "decode_tps"),
         ("Prefill speed (tok/s) | Total generation throughput (tok/s)", "output_tps"),
-        ("Users per s | Decode speed (tok/s)", "output_tps"),
+        ("Users per s | Decode speed (tok/s)", "decode_tps"),
     ],
 )
 def test_a_speed_of_decoding_beside_one_of_prefill_is_that_of_a_stream(tmp_path: Path, heads: str, metric: str) -> None:

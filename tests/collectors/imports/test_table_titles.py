@@ -18,7 +18,7 @@ from tests.collectors.imports.test_prose_figures import figures_of, results_of_t
         ("Engine bursts (`loggers.py`, mean generation throughput of the batch):", "stated"),
         ("Three runs of each,\nper prompt, five times:", "stated"),
         ("Both arms ran after each other on the very same machine with speculative decoding:", "stated"),
-        ("Decode speed \u2014 higher is better", "output_tps"),
+        ("Decode speed \u2014 higher is better", "decode_tps"),
         ("### 2. Prefill, 4 cards", "prompt_tps"),
     ],
 )
@@ -61,7 +61,7 @@ def test_contexts_that_share_the_name_of_a_phase(tmp_path: Path) -> None:
     text = "| Cards | Prefill 1k / 4k (t/s) | Decode (t/s) |\n|---|---|---|\n| PP2 | 900 / 1,100 | 45 |\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value, row.prompt_tokens) for row in rows] == [
-        ("prompt_tps", 900.0, None), ("prompt_tps", 1100.0, None), ("output_tps", 45.0, None),
+        ("prompt_tps", 900.0, None), ("prompt_tps", 1100.0, None), ("decode_tps", 45.0, None),
     ]  # fmt: skip
     assert "Prefill 4k" in rows[1].point
 

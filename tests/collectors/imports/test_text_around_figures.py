@@ -99,7 +99,7 @@ def test_runs_in_bold_and_a_level_behind_a_speed_in_a_cell(tmp_path: Path) -> No
         "| **prefill** | 45.5 t/s (1,853-tok, chunk 512) | 127.5 t/s @10K |\n"
     )
     assert [(row.metric, row.value) for row in results_of_text(tmp_path, text)] == [
-        ("output_tps", 7.15), ("output_tps", 7.25), ("output_tps", 18.5), ("prompt_tps", 45.5), ("prompt_tps", 127.5),
+        ("decode_tps", 7.15), ("decode_tps", 7.25), ("decode_tps", 18.5), ("prompt_tps", 45.5), ("prompt_tps", 127.5),
     ]  # fmt: skip
 
 

@@ -32,6 +32,10 @@ GENERATION = (
     r"|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
+_DECODE = r"\bdecod(?:e|ing)\b|解码|解碼|デコード|디코드|디코딩"
+_SPEED_OF_DECODING = words(_DECODE)
+_OF_ONE_STREAM = words(rf"{_PER_STREAM}|\bsingle\b|\btg\d+\b")
+_OF_ALL_STREAMS = r"\b(?:total|aggregated?|agg|system|overall|combined|batch(?:ed)?|(?<!best of )all|server|concurrent)\b|throughput"
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
@@ -130,6 +134,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("decode_tps"),
     ),
+    ("tok/s", words(rf"^(?!.*(?:{_OF_ALL_STREAMS})).*(?:{_DECODE})"), MetricName("decode_tps")),
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
@@ -275,6 +280,11 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )
+
+
+def may_be_of_all_streams(text: str) -> bool:
+    """Return whether a speed is called one of decoding, and not one of a single stream."""
+    return _SPEED_OF_DECODING.search(text) is not None and not _OF_ONE_STREAM.search(text)
 
 
 def without_both_tests(column_name: str, label: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from collectors.imports.results.prose.metric_names import (
     OWN_STREAM,
     PER_GPU,
     MetricName,
+    may_be_of_all_streams,
     metric_of,
     own_metric_of,
     statistic_of,
@@ -169,7 +170,12 @@ def add_stated(
     unit: str | None,
     statistic: str,
 ) -> None:
-    """Add a number or the two ends of a range; a latency or a speed of 0 is that of a measurement that failed."""
+    """Add a number or the two ends of a range; a latency or a speed of 0 is that of a measurement that failed.
+
+    A speed of decoding at several requests is that of all streams, unless its words say that it is one's.
+    """
+    if metric == "decode_tps" and (point.concurrency or 1) > 1 and may_be_of_all_streams(point.name):
+        metric = "output_tps"
     if value.low == 0 and not value.high and (note := zero_note(metric, unit or UNITS[metric])):
         load.notes += [note] if note not in load.notes else []
         return

@@ -23,7 +23,7 @@ from collectors.imports.results.prose.heads import (
     with_units_below,
     with_units_of_tests,
 )
-from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
+from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, may_be_of_all_streams, metric_of
 from collectors.imports.results.prose.number_text import (
     MEMORY,
     StatedNumber,
@@ -124,19 +124,17 @@ def add_table(load: LoadBuilder, table: Table) -> None:
 def _with_speeds_of_decoding(rows: Sequence[Sample]) -> list[Sample]:
     """Return the rows of a table with what it calls a decode speed beside that of the prompt as one stream's.
 
-    In a table with levels above 1 it may be that of all streams together.
+    In a table with levels above 1 the speed of decoding is that of all streams together, at each level.
     """
     results = [row for row in rows if isinstance(row, Result)]
-    has_prompt = any(row.metric == "prompt_tps" for row in results)
-    has_levels = any((row.concurrency or 1) > 1 for row in results)
-    of_stream = {
-        id(row) for row in results
-        if has_prompt and not has_levels and row.metric == "output_tps"
-        and SPEED_OF_DECODING.search(row.point) and not OF_ALL_STREAMS.search(row.point)
-    }  # fmt: skip
-    return [
-        replace(row, metric="decode_tps") if isinstance(row, Result) and id(row) in of_stream else row for row in rows
-    ]
+    if any((row.concurrency or 1) > 1 for row in results):
+        changed = {id(row): "output_tps" for row in results
+                   if row.metric == "decode_tps" and may_be_of_all_streams(row.point)}  # fmt: skip
+    else:
+        has_prompt = any(row.metric == "prompt_tps" for row in results)
+        changed = {id(row): "decode_tps" for row in results if has_prompt and row.metric == "output_tps"
+                   and SPEED_OF_DECODING.search(row.point) and not OF_ALL_STREAMS.search(row.point)}  # fmt: skip
+    return [replace(row, metric=changed.get(id(row), row.metric)) if isinstance(row, Result) else row for row in rows]
 
 
 def _without_settings(title: str) -> str:

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import COUNT_HEADS
-from collectors.imports.results.prose.metric_names import AIMED_AT, LATENCY_NAMES, MetricName, metric_of, words
+from collectors.imports.results.prose.metric_names import (
+    AIMED_AT,
+    LATENCY_NAMES,
+    MetricName,
+    may_be_of_all_streams,
+    metric_of,
+    words,
+)
 from collectors.imports.results.prose.number_text import MEMORY
 from collectors.imports.results.prose.units import NamedUnit, named_unit
 
@@ -110,13 +117,20 @@ def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName
     unit, factor, remaining_words = named
     is_comparison = (_COMPARED if unit == "%" else _RATIO).search(plain_words) is not None
     is_of_requests = unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None  # not all streams together
-    metric_name = None if is_of_requests else _of_model_load(name, unit) or metric_of(remaining_words, unit)
+    metric_name = None if is_of_requests else _of_model_load(name, unit) or _measured(remaining_words, unit)
     metric_name = metric_name and MetricName(metric_name.metric, metric_name.factor * factor)
     is_planned = unit in ("ms", "s") and _PLANNED.search(remaining_words) is not None
     is_setting = (
         is_planned or _is_setting(name, plain_words) or (unit == "%" and not remaining_words)
     )  # a share of what?
     return ValueName(remaining_words, unit, metric_name, factor, is_setting=is_setting, is_comparison=is_comparison)
+
+
+def _measured(plain_words: str, unit: str) -> MetricName | None:
+    """Return the metric of a name; whose speed of decoding it is, the other speeds of its record say."""
+    metric_name = metric_of(plain_words, unit)
+    is_open = metric_name == MetricName("decode_tps") and may_be_of_all_streams(plain_words)
+    return MetricName("output_tps") if is_open else metric_name
 
 
 def _of_model_load(name: str, unit: str) -> MetricName | None:

@@ -133,6 +133,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     tool = f"{metrics.engine.title} /metrics"
     model = metrics.models[0] if len(metrics.models) == 1 else None
     load = LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model)
+    load.server_config["engine"] = metrics.engine.name
     ranks = {sample.engine_index for sample in metrics.counters}
     has_ranks = len(ranks | {sample.engine_index for sample in metrics.latencies}) > 1
     for sample in metrics.counters:
