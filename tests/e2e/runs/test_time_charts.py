@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
 from tests.accessibility import broken_at_each_size
 from tests.e2e.conftest import signed_in
@@ -105,6 +106,18 @@ def test_address_opens_its_stretch_in_detail(page: Page, pitwall: Pitwall, ids: 
     page.wait_for_function(f"() => ({STEPS})() === 1")
     assert page.evaluate(AXES)[0] == [PEAK_S - 20, PEAK_S + 20]
     assert page.evaluate(f"{DECODE}.layout.yaxis.type") == "log"
+
+
+def test_address_opens_its_stretch_when_the_data_come_late(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+    """The library that draws is there first: the detail was requested of no run, and never again."""
+
+    def answer_late(route: Route) -> None:
+        time.sleep(3)
+        route.continue_()
+
+    page.route("**/series?*", answer_late, times=1)
+    open_run(page, pitwall, ids[0], f"&from={PEAK_S - 20:.0f}&to={PEAK_S + 20:.0f}")
+    page.wait_for_function(f"() => ({STEPS})() === 1")
 
 
 def test_one_moment_is_marked_on_all_charts(page: Page, pitwall: Pitwall, ids: list[str]) -> None:

@@ -8,7 +8,7 @@ import { searchOf, replaceSearch, readSearch } from "./address.js";
 import { TimeChart } from "./charts.js";
 import { DetailLoader } from "./detail_loader.js";
 import { element, setText } from "./format.js";
-import { isKnown } from "./model.js";
+import { isAwaited, isKnown } from "./model.js";
 import { PacedQueue } from "./paced_queue.js";
 import { loadPlotly } from "./plotly.js";
 import { PositionChart } from "./position_chart.js";
@@ -251,8 +251,6 @@ export class Board {
 
   /** Schedules a drawing. The data of a page's runs arrive one after another; a short delay draws them all at once. */
   #schedule() {
-    const isAwaited = (/** @type {RunModel} */ model) =>
-      !isKnown(model) && model.goneReason === null && model.awayReason === null;
     const minDelay = this.models().some(isAwaited) ? DRAW_EVERY_MS : 0;
     const delay = Math.max(minDelay, this.#lastDrawTime + DRAW_EVERY_MS - performance.now());
     this.#drawTimer ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), delay);

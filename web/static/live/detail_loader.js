@@ -3,7 +3,7 @@
 /** @import { Page, Range } from "../../types/live_page.js" */
 /** @import { RunPart } from "../../types/live_protocol.js" */
 
-import { isKnown } from "./model.js";
+import { isAwaited, isKnown } from "./model.js";
 
 const DELAY_MS = 250; // so that nothing is requested while the user is still dragging
 
@@ -60,9 +60,14 @@ export class DetailLoader {
 
   /** @param {Range} range */
   async #fetch(range) {
-    this.#request = new AbortController();
     const { view } = this.page;
-    const models = new Map(view.visibleRuns(this.page.models()).filter(isKnown).map((model) => [model.id, model]));
+    const visible = view.visibleRuns(this.page.models());
+    if (visible.some(isAwaited)) {
+      this.load(range); // an address names a range before its runs' data have come
+      return;
+    }
+    this.#request = new AbortController();
+    const models = new Map(visible.filter(isKnown).map((model) => [model.id, model]));
     const [start, end] = range;
     const ranges = [...models].map(([id, model]) => {
       return /** @type {[string, number, number]} */ ([id, view.toTime(model, start), view.toTime(model, end)]);

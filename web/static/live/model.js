@@ -18,6 +18,14 @@ export function isKnown(model) {
   return model.meta !== null;
 }
 
+/**
+ * Whether the first data of a run are still to come.
+ * @param {RunModel} model
+ */
+export function isAwaited(model) {
+  return !isKnown(model) && model.goneReason === null && model.awayReason === null;
+}
+
 const FINAL_STATES = new Set(["finished", "failed", "cancelled"]);
 
 export class RunModel {

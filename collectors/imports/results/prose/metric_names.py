@@ -35,7 +35,9 @@ GENERATION = (
 _DECODE = r"\bdecod(?:e|ing)\b|解码|解碼|デコード|디코드|디코딩"
 _SPEED_OF_DECODING = words(_DECODE)
 _OF_ONE_STREAM = words(rf"{_PER_STREAM}|\bsingle\b|\btg\d+\b")
-_OF_ALL_STREAMS = r"\b(?:total|aggregated?|agg|system|overall|combined|batch(?:ed)?|(?<!best of )all|server|concurrent)\b|throughput"
+_OF_ALL_STREAMS = (
+    r"\b(?:total|aggregated?|agg|system|overall|combined|batch(?:ed)?|(?<!best of )all|server|concurrent)\b|throughput"
+)
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
