@@ -50,7 +50,8 @@ GPUS = {
     "RTX 5090": "RTX 5090", "on 2x H100 SXM5 80GB": "2x H100", "NVIDIA A100-80GB x 8": "8x A100",
     "4x3090": "4x RTX 3090",
     "dual RTX 3090s": "2x RTX 3090", "two RTX 3090, later 3 x 3090": "RTX 3090", "Apple M4 Max": "M4 Max",
-    "MI300X": "MI300X", "RX 7900 XTX": "RX 7900 XTX", "RTX PRO 6000 Blackwell": "RTX PRO 6000 Blackwell",
+    "MI300X": "MI300X", "2x L40s": "2x L40S", "an L40 48GB": "L40",
+    "RX 7900 XTX": "RX 7900 XTX", "RTX PRO 6000 Blackwell": "RTX PRO 6000 Blackwell",
     "H100 against A100": None, "RTX 4090 or RTX 4090 Ti": "RTX 4090 Ti", "p99 3090 ms, 4x 3090 tok/s": None, "": None,
     "/opt/H100/run.sh": None,
 }  # fmt: skip

@@ -7,7 +7,7 @@ import re
 _NAME = (
     r"RTX (?:PRO )?\d{4}(?: ?(?:Ti|SUPER|Ada|Blackwell|Max-Q)\b){0,3}|RTX A\d{4}"
     r"|GTX \d{4}(?: Ti\b)?|RX \d{4}(?: XTX?\b)?"
-    r"|GH200|G?B[23]00|GB10|H(?:20|100|200|800)|A(?:10G?|16|30|40|100|800|6000)|L(?:4|20|40S?)|V100|T4"
+    r"|GH200|G?B[23]00|GB10|H(?:20|100|200|800)|A(?:10G?|16|30|40|100|800|6000)|L(?:4|20|40[Ss]?)|V100|T4"
     r"|Tesla [PTKM]\d{1,3}|MI\d{2,3}[AX]?|Arc (?:Pro )?[AB]\d{2,3}|M[1-9] (?:Max|Ultra|Pro)\b|DGX Spark|Strix Halo"
 )
 _CARD = r"(?:30[6-9]0|40[6-9]0|50[6-9]0)(?: ?(?:Ti|SUPER)\b)?"  # without its family, behind a count
@@ -26,6 +26,7 @@ def gpu_of(text: str) -> str | None:
     """Return the only GPU that a text names, behind their number if it states a single one; None for several."""
     matches = list(_GPU.finditer(text))
     names = {match["name"] or f"{_FAMILY}{match['card']}" for match in matches}
+    names = {"L40S" if name == "L40s" else name for name in names}  # of NVIDIA's, the plural is the rarer meaning
     longest = max(names, key=len, default="")
     is_alone = all(set(name.split()) <= set(longest.split()) for name in names)
     counts = {count for match in matches if (count := _count_of(match))}
