@@ -9,6 +9,7 @@ from typing import Any
 from analysis.guard import GuardRow, RowCode, RowStatus
 from analysis.loads.fidelity import FidelityAnswer
 from domain import is_unknown_machine
+from reports.runs.run_report import engine_title_of
 from web.words import Names, reason_text
 
 Values = Mapping[str, Any]
@@ -108,7 +109,7 @@ def _model_text(values: Values, names: Names) -> str:
 
 
 def _engine_text(values: Values, names: Names) -> str:
-    return f"{pair_text(values['engines'])}, version {pair_text(values['versions'])}"
+    return f"{pair_text(values['engines'], engine_title_of)}, version {pair_text(values['versions'])}"
 
 
 def _forced_acceptance_text(values: Values, names: Names) -> str:

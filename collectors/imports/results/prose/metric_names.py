@@ -36,8 +36,10 @@ _DECODE = r"\bdecod(?:e|ing)\b|解码|解碼|デコード|디코드|디코딩"
 _SPEED_OF_DECODING = words(_DECODE)
 _OF_ONE_STREAM = words(rf"{_PER_STREAM}|\bsingle\b|\btg\d+\b")
 _OF_ALL_STREAMS = (
-    r"\b(?:total|aggregated?|agg|system|overall|combined|batch(?:ed)?|(?<!best of )all|server|concurrent)\b|throughput"
+    r"aggregate|\bagg\b|total|batch|concurren|parallel|users?\b|clients?\b|requests?\b|system|server|overall|combined"
+    r"|(?<!best of )\ball\b"
 )
+OF_ALL_STREAMS = words(_OF_ALL_STREAMS)
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
@@ -136,7 +138,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("decode_tps"),
     ),
-    ("tok/s", words(rf"^(?!.*(?:{_OF_ALL_STREAMS})).*(?:{_DECODE})"), MetricName("decode_tps")),
+    ("tok/s", words(rf"^(?!.*(?:{_OF_ALL_STREAMS}|throughput)).*(?:{_DECODE})"), MetricName("decode_tps")),
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",

@@ -62,11 +62,11 @@ def read_statistic_lines(text: str) -> tuple[list[StatisticLine], str]:
     lines, statistic_lines = text.splitlines(), []
     for number, line in enumerate(lines, 1):
         parts = [(part, _statistic_line(number, part)) for part in _parts_of(line)]
-        found = [statistic_line for _, statistic_line in parts if statistic_line]
-        if found:
+        lines_of_parts = [statistic_line for _, statistic_line in parts if statistic_line]
+        if lines_of_parts:
             words_left = (statistic_line.other_words if statistic_line else part for part, statistic_line in parts)
             lines[number - 1] = "; ".join(filter(None, words_left))
-            statistic_lines += found
+            statistic_lines += lines_of_parts
     return statistic_lines, "\n".join(lines)
 
 

@@ -23,7 +23,13 @@ from collectors.imports.results.prose.heads import (
     with_units_below,
     with_units_of_tests,
 )
-from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, may_be_of_all_streams, metric_of
+from collectors.imports.results.prose.metric_names import (
+    AIMED_AT,
+    DERIVED,
+    OF_ALL_STREAMS,
+    may_be_of_all_streams,
+    metric_of,
+)
 from collectors.imports.results.prose.number_text import (
     MEMORY,
     StatedNumber,
@@ -77,10 +83,6 @@ MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 SPEED_OF_DECODING = re.compile(
     r"\b(?:decod(?:e|ing)|(?:token |text )?generation)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b",
-    re.IGNORECASE,
-)
-OF_ALL_STREAMS = re.compile(
-    r"aggregate|\bagg\b|total|batch|concurren|parallel|users?\b|clients?\b|requests?\b|system|server|overall",
     re.IGNORECASE,
 )
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
