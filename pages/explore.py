@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from storage.queries.explore_queries import matching_ids, result_metrics
+from storage.queries.explore_queries import METRICS, View, drawn_value_counts, matching_ids, result_metrics
 from web.actions import is_member
 from web.context import services
-from web.explore.controls import PAGE, choose, choose_kind, metrics_in_address, most_varied_field, runs_filter_section
+from web.explore.controls import PAGE, choose, choose_kind, metrics_in_address, runs_filter_section
 from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.page_head import page_head
@@ -38,6 +38,13 @@ with runs_filter_section(filters.active_count):
     run_filter = filters.show()
 run_ids = matching_ids(store, run_filter)
 results = result_metrics(store, run_ids, metrics_in_address())
+
+
+def value_counts(view: View) -> dict[str, int]:
+    """Return how many values each field has among the points of these axes."""
+    return drawn_value_counts(store, run_filter, view, {**METRICS, **results}, run_ids)
+
+
 with axes:
-    selection = choose(kind, results, most_varied_field(choices))
+    selection = choose(kind, results, value_counts)
 show_view(run_filter, run_ids, selection, results)

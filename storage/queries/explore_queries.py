@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analysis.metrics.registry import BY_KEY, LISTED
-from storage.queries.literals import quoted
+from storage.queries.literals import as_name, quoted
 from storage.queries.run_data import Queryable
 from storage.queries.run_fields import FIELDS, NOT_STATED
 from storage.queries.run_queries import STARTED_SQL as STARTED_AT
@@ -129,27 +129,48 @@ def explore_sql(run_filter: RunFilter, view: View, metrics: Mapping[str, Metric]
     Returns at most MOST_ROWS rows, of the runs started last; each row has the total number of points and runs.
     by_ids: select the runs $run_ids instead of those that pass the filter.
     """
-    sources = GIVEN_RUNS if by_ids else ALL_RUNS
-    plotted = [metrics[key] for key in (view.y, view.x) if key in metrics]
-    join = _point_join(view, metrics)
     columns = [f"{_column(name, view, metrics)} AS {alias}" for alias, name in (("x", view.x), ("y", view.y))]
     columns += [f"{_column(view.color, view, metrics) if view.color else 'NULL'} AS color"]
+    join = _point_join(view, metrics)
     columns += [f"{join}.point AS point" if join else "NULL AS point"]
     columns += [f"{_column(view.facet, view, metrics)} AS facet"] if view.facet else []
     return "\n".join(
         [
-            "WITH found AS MATERIALIZED (",
+            "WITH points AS MATERIALIZED (",
             f"SELECT r.run_id, r.name, {STARTED_AT} AS started_at, {', '.join(columns)}",
-            f"FROM {sources.runs or filtered_runs_sql(run_filter)}",
-            *([f"LEFT JOIN {sources.lines} line USING (run_id)"] if _has(LINE, plotted) else []),
-            *([f"LEFT JOIN {sources.startup} ON startup.run_id = r.run_id"] if _has(STARTUP, plotted) else []),
-            *_result_joins(view, metrics, sources),
+            *_from_clause(run_filter, view, metrics, by_ids),
             ")",
-            "SELECT found.*, of_points, of_runs",
-            "FROM found, (SELECT count(*) AS of_points, count(DISTINCT run_id) AS of_runs FROM found)",
+            "SELECT points.*, of_points, of_runs",
+            "FROM points, (SELECT count(*) AS of_points, count(DISTINCT run_id) AS of_runs FROM points)",
             f"ORDER BY started_at DESC, run_id DESC, point, x, y LIMIT {MOST_ROWS}",
         ]
     )
+
+
+def drawn_value_counts(
+    store: Queryable, run_filter: RunFilter, view: View, metrics: Mapping[str, Metric], run_ids: Sequence[str] | None
+) -> dict[str, int]:
+    """Return how many values each field of FIELDS has among the points that have both `x` and `y`."""
+    counts = [
+        f"count(DISTINCT coalesce(({_column(name, view, metrics)})::VARCHAR, '')) AS {as_name(name)}" for name in FIELDS
+    ]
+    drawn = " AND ".join(f"({_column(name, view, metrics)}) IS NOT NULL" for name in (view.x, view.y))
+    clause = [*_from_clause(run_filter, view, metrics, run_ids is not None), f"WHERE {drawn}"]
+    sql = "\n".join([f"SELECT {', '.join(counts)}", *clause])
+    (row,) = store.query(sql, None if run_ids is None else {"run_ids": list(run_ids)}).to_pylist()
+    return dict(row)
+
+
+def _from_clause(run_filter: RunFilter, view: View, metrics: Mapping[str, Metric], by_ids: bool) -> list[str]:
+    """The FROM and its joins; by_ids: of the runs $run_ids instead of those that pass the filter."""
+    sources = GIVEN_RUNS if by_ids else ALL_RUNS
+    plotted = [metrics[key] for key in (view.y, view.x) if key in metrics]
+    return [
+        f"FROM {sources.runs or filtered_runs_sql(run_filter)}",
+        *([f"LEFT JOIN {sources.lines} line USING (run_id)"] if _has(LINE, plotted) else []),
+        *([f"LEFT JOIN {sources.startup} ON startup.run_id = r.run_id"] if _has(STARTUP, plotted) else []),
+        *_result_joins(view, metrics, sources),
+    ]
 
 
 def read_view(store: Queryable, sql: str, run_ids: Sequence[str] | None = None) -> list[dict[str, Any]]:

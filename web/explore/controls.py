@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.queries.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
 from storage.queries.run_fields import FIELDS
-from storage.queries.run_queries import RunChoices
 from web.theme import HUE_COUNT
 from web.url_state import choose_one, choose_segment, single_choice, url_expander
 
@@ -18,7 +17,7 @@ PAGE = "explore"
 WIDTH_PX = 230  # narrower on small windows (pitwall.css)
 SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
 KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
-FIRST_X, FIRST_COLOR = "k", "quantization"
+FIRST_X, FIRST_ROWS = "k", "quantization"
 RUNS, ARMS = "run", "arm"
 POINT_UNITS = {RUNS: "one per run", ARMS: "one per arm, with intervals"}
 
@@ -42,19 +41,22 @@ def choose_kind() -> str:
     return _segments("draw", KINDS, SCATTER)
 
 
-def most_varied_field(choices: RunChoices) -> str:
-    """Return the field whose values tell the runs apart best: the most values that colours can distinguish.
+def most_varied_field(counts: Mapping[str, int], x: str) -> str | None:
+    """Return the field whose values tell the points apart best: the most values that colours can distinguish.
 
-    The field of the X axis at first is left out: it would say the same twice.
+    counts: field -> how many values the points have. The field of the X axis is left out: it would say the same twice.
     """
-    few = {"engine": choices.engines, "workload": choices.workloads, "machine": choices.machines}
-    counts = {name: len(values) for name, values in {**few, **choices.fields}.items() if name != FIRST_X}
-    varied = {name: counts.get(name, 0) for name in FIELDS if 1 < counts.get(name, 0) <= HUE_COUNT}
-    return max(varied, key=varied.__getitem__, default=FIRST_COLOR)
+    varied = {name: counts.get(name, 0) for name in FIELDS if name != x and 1 < counts.get(name, 0) <= HUE_COUNT}
+    return max(varied, key=varied.__getitem__, default=None)
 
 
-def choose(kind: str, results: Mapping[str, Metric], default_color: str) -> ExploreSelection:
-    """Show the axes in one row and return the selection."""
+def choose(
+    kind: str, results: Mapping[str, Metric], value_counts: Callable[[View], Mapping[str, int]]
+) -> ExploreSelection:
+    """Show the axes in one row and return the selection.
+
+    value_counts: how many values each field has among the points of these axes, for the first colour.
+    """
     metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
     with st.container(horizontal=True, vertical_alignment="bottom", key="explore-axes"):
         y = choose_one("Cell colour" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
@@ -64,7 +66,8 @@ def choose(kind: str, results: Mapping[str, Metric], default_color: str) -> Expl
         colors = fields if x not in results else _fields(True)
         no_color = {} if kind == HEAT else {"": "one"}
         label = "Rows" if kind == HEAT else "Colour"
-        color = choose_one(label, "color", PAGE, {**no_color, **colors}, default_color, WIDTH_PX)
+        first_color = most_varied_field(value_counts(View(y, x)), x) or (FIRST_ROWS if kind == HEAT else "")
+        color = choose_one(label, "color", PAGE, {**no_color, **colors}, first_color, WIDTH_PX)
         facets = {"": "one chart", **colors}
         facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
         point_unit = choose_one("Points", "each", PAGE, POINT_UNITS, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
