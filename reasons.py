@@ -53,6 +53,7 @@ class Code(StrEnum):
     RESULTS_ALONE = "results_alone"
     # about an arm from one viewpoint
     NO_WHOLE_WINDOW = "no_whole_window"
+    FEW_WHOLE_WINDOWS = "few_whole_windows"  # windows, fewest; complete ones that count here
     NO_USERS_HELD = "no_users_held"
     NO_KV_CAPACITY = "no_kv_capacity"
     NO_ACCURACY = "no_accuracy"

@@ -49,7 +49,10 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_CACHED_COUNT: lambda v: "the server did not report how many prompt tokens came from its cache",
     Code.NO_LOG_SPEED: lambda v: "its log shows no window of pure decoding",
     Code.RESULTS_ALONE: lambda v: "it has only a tool's results, and runs are compared by their requests",
-    Code.NO_WHOLE_WINDOW: lambda v: "no complete window contains exactly one request",
+    Code.NO_WHOLE_WINDOW: lambda v: "no complete window counts here",
+    Code.FEW_WHOLE_WINDOWS: lambda v: (
+        f"too short: {v['windows']} complete window{'s' * (v['windows'] != 1)} counted, {v['fewest']} needed"
+    ),
     Code.NO_USERS_HELD: lambda v: "the load 'How many users can it serve?' was not run on it",
     Code.NO_KV_CAPACITY: lambda v: "its KV cache capacity is not known for a request length that all arms state",
     Code.NO_ACCURACY: lambda v: "no accuracy result for a task shared by all runs",

@@ -49,8 +49,8 @@ class Extremes:
 class ConcurrencySpeeds:
     """Speeds of the active windows with this many requests throughout, in decode tok/s.
 
-    Typical speed and floor are None below FEWEST_WINDOWS windows; peaks are None without a complete window, or
-    without a counted draft.
+    Typical speed and floor are None below FEWEST_WINDOWS windows; peaks are None below as many complete windows, that
+    of the acceptance length also without as many counted drafts.
     """
 
     streams: int
@@ -59,8 +59,14 @@ class ConcurrencySpeeds:
     typical_low_tps: float | None = None
     typical_high_tps: float | None = None
     floor_tps: float | None = None
+    whole_windows: int = 0  # complete ones, of the usual length
     peak: Extremes | None = None
     acceptance_peak: Extremes | None = None
+
+    @property
+    def no_peak(self) -> Reason | None:
+        """Why the peak is unknown."""
+        return None if self.peak else _few_whole_windows(self.whole_windows)
 
 
 NO_SPEEDS = ConcurrencySpeeds(1, 0)
@@ -80,6 +86,7 @@ class SpeedSummary:
     speeds: tuple[ConcurrencySpeeds, ...] = ()  # by streams, the fewest first
     no_typical: Reason | None = None  # why the typical speed of one request alone is unknown
     acceptance_peak: Extremes | None = None  # of the acceptance length, at any concurrency
+    no_acceptance_peak: Reason | None = None
     acceptance_length: float | None = None  # over the windows of the factors
 
     @property
@@ -100,14 +107,17 @@ def summarize(windows: Sequence[Window]) -> SpeedSummary:
     speeds = _speeds_by_streams(columns, is_active, is_peak)
     if active_count < FEWEST_WINDOWS:
         reason = _too_few(len(columns), active_count)
-        return SpeedSummary(*counts, reason=reason, speeds=speeds, no_typical=reason)
+        return SpeedSummary(*counts, reason=reason, speeds=speeds, no_typical=reason, no_acceptance_peak=reason)
     stretches = _mean_stretches(columns)
+    peak_acceptance = columns.acceptance_length[is_peak]
+    acceptance_peak = _extremes(peak_acceptance)
     summary = SpeedSummary(
         *counts,
         concurrency=_mean(columns.requests_running[is_active]),
         factors=_factors(columns, stretches),
         speeds=speeds,
-        acceptance_peak=_extremes(columns.acceptance_length[is_peak]),
+        acceptance_peak=acceptance_peak,
+        no_acceptance_peak=None if acceptance_peak else _few_whole_windows(int((~np.isnan(peak_acceptance)).sum())),
         acceptance_length=_acceptance_length(stretches),
     )
     return summary if summary.alone.typical_tps is not None else replace(summary, no_typical=_not_alone(speeds))
@@ -189,12 +199,12 @@ def _speeds_by_streams(columns: WindowColumns, is_active: Flags, is_peak: Flags)
 
 def _speeds_at(streams: int, columns: WindowColumns, is_counted: Flags, is_peak: Flags) -> ConcurrencySpeeds:
     peaks = _extremes(columns.decode_tps[is_peak]), _extremes(columns.acceptance_length[is_peak])
-    rates = columns.decode_tps[is_counted]
+    rates, whole_count = columns.decode_tps[is_counted], int(is_peak.sum())
     if len(rates) < FEWEST_WINDOWS:
-        return ConcurrencySpeeds(streams, len(rates), peak=peaks[0], acceptance_peak=peaks[1])
+        return ConcurrencySpeeds(streams, len(rates), whole_windows=whole_count)
     floor, low, high = (float(q) for q in np.percentile(rates, [10, 25, 75]))
     typical_tps = weighted_median(rates, columns.dt_s[is_counted])
-    return ConcurrencySpeeds(streams, len(rates), typical_tps, low, high, floor, *peaks)
+    return ConcurrencySpeeds(streams, len(rates), typical_tps, low, high, floor, whole_count, *peaks)
 
 
 def _not_alone(speeds: Sequence[ConcurrencySpeeds]) -> Reason:
@@ -208,7 +218,7 @@ def _not_alone(speeds: Sequence[ConcurrencySpeeds]) -> Reason:
 
 def _extremes(values: Floats) -> Extremes | None:
     known_values = values[~np.isnan(values)]
-    if not len(known_values):
+    if len(known_values) < FEWEST_WINDOWS:
         return None
     return Extremes(float(np.percentile(known_values, 99)), float(known_values.max()), len(known_values))
 
@@ -236,6 +246,12 @@ def _too_few(windows: int, active: int) -> Reason:
     if not windows:
         return Reason(Code.NO_WINDOW)
     return Reason(Code.TOO_FEW_WINDOWS, values={"active": active, "windows": windows, "fewest": FEWEST_WINDOWS})
+
+
+def _few_whole_windows(count: int) -> Reason:
+    if not count:
+        return Reason(Code.NO_WHOLE_WINDOW)
+    return Reason(Code.FEW_WHOLE_WINDOWS, values={"windows": count, "fewest": FEWEST_WINDOWS})
 
 
 def _mean(values: Floats) -> float | None:

@@ -242,8 +242,9 @@ def _summary_value(name: str) -> Callable[[ViewpointInputs, RunFacts], StartValu
 
 def _peak_value(name: str) -> Callable[[ViewpointInputs, RunFacts], StartValue]:
     def value_of(inputs: ViewpointInputs, start: RunFacts) -> StartValue:
-        peak = inputs.reports[start.run_id].summary.alone.peak
-        return (getattr(peak, name), None) if peak else (None, Reason(Code.NO_WHOLE_WINDOW))
+        summary = inputs.reports[start.run_id].summary
+        peak = summary.alone.peak
+        return (getattr(peak, name), None) if peak else (None, summary.no_typical or summary.alone.no_peak)
 
     return value_of
 

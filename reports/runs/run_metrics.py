@@ -208,7 +208,7 @@ def _window_speeds(inputs: MetricInputs) -> Values:
             ("maximum_tps", speeds.peak.maximum if speeds.peak else None),
             ("floor_tps", speeds.floor_tps),
         ):
-            yield MetricId(key, speeds.streams), _known(value, Reason(Code.NO_WHOLE_WINDOW))
+            yield MetricId(key, speeds.streams), _known(value, speeds.no_peak)
     if printed:
         yield MetricId("printed_tps", detail=f"({printed.definition})"), MetricValue(printed.median_tps)
         yield MetricId("printed_lines", detail=f"({printed.definition})"), MetricValue(float(printed.lines))
@@ -217,7 +217,7 @@ def _window_speeds(inputs: MetricInputs) -> Values:
 def _alone(summary: SpeedSummary) -> Values:
     """Yield the speeds of the windows of one request alone."""
     alone = summary.alone
-    no_peak = summary.no_typical if not alone.windows else Reason(Code.NO_WHOLE_WINDOW)
+    no_peak = summary.no_typical or alone.no_peak
     yield MetricId("typical_tps", 1), _known(alone.typical_tps, summary.no_typical)
     yield MetricId("peak_tps", 1), _known(alone.peak.p99 if alone.peak else None, no_peak)
     yield MetricId("maximum_tps", 1), _known(alone.peak.maximum if alone.peak else None, no_peak)
@@ -242,7 +242,8 @@ def _speculation(inputs: MetricInputs) -> Values:
     yield MetricId("steps_per_s"), _known(factors.steps_per_s if factors else None, no_factor)
     yield MetricId("acceptance_length"), _known(acceptance.length, acceptance.reason)
     peak = summary.acceptance_peak
-    yield MetricId("acceptance_peak"), _known(peak.p99 if peak else None, acceptance.reason or summary.reason)
+    no_peak = acceptance.reason or summary.no_acceptance_peak
+    yield MetricId("acceptance_peak"), _known(peak.p99 if peak else None, no_peak)
     no_rate = acceptance.reason or Reason(Code.DRAFT_TOKENS_UNKNOWN)
     yield MetricId("acceptance_rate"), _known(acceptance.rate, no_rate)
     for position, share in enumerate(acceptance.per_position or (), start=1):

@@ -34,6 +34,7 @@ OF_MACHINE = ROOT / "analysis/runs/condition_sums.py"  # in the guard of `./pitw
 REASON = re.compile(r"(?:THEN|ELSE)\s+'([a-z]+_[a-z_]+(?: \w+=)?)'")
 VALUES: dict[Code, dict[str, Any]] = {
     Code.TOO_FEW_WINDOWS: {"active": 1, "windows": 4, "fewest": 3},
+    Code.FEW_WHOLE_WINDOWS: {"windows": 1, "fewest": 3},
     Code.STEPS_MISSING: {"missing": 1, "active": 4},
     Code.COUNTERS_DISAGREE: {"client": 100, "counters": 120.0},
     Code.NO_REQUEST_OF_KIND: {"concurrency": 4},

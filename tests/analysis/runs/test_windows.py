@@ -9,7 +9,7 @@ import pytest
 
 from analysis.runs.speed_summary import Extremes, speed_factors, summarize
 from analysis.runs.windows import Window
-from reasons import Code
+from reasons import Code, Reason
 
 
 def window(tps: float, at_s: float = 2.0, **more: Any) -> Window:
@@ -108,8 +108,14 @@ def test_acceptance_matches_tokens_per_step() -> None:
     assert summary.acceptance_length == pytest.approx(summary.factors.tokens_per_step) == pytest.approx(2.625)
 
 
-def test_peaks_given_without_enough_percentiles() -> None:
+def test_fewer_than_three_complete_windows_have_no_peak() -> None:
+    """The peak of one window may be slower than the mean of its requests, since others were cut by their ends."""
     summary = summarize(STEADY[:2])
     assert summary.reason and summary.reason.code is Code.TOO_FEW_WINDOWS
-    assert summary.alone.typical_tps is None
-    assert summary.alone.peak and summary.alone.peak.windows == 2
+    assert summary.no_acceptance_peak == summary.no_typical == summary.reason
+    assert (summary.alone.typical_tps, summary.alone.peak) == (None, None)
+    few = summarize([*STEADY[:2], *(one._replace(is_whole=False) for one in STEADY[2:])])
+    assert (few.alone.typical_tps, few.alone.peak) == (50.0, None)
+    assert few.alone.no_peak == Reason(Code.FEW_WHOLE_WINDOWS, values={"windows": 2, "fewest": 3})
+    assert few.no_acceptance_peak == Reason(Code.NO_WHOLE_WINDOW)
+    assert summarize(STEADY[:3]).alone.peak == Extremes(50.0, 50.0, 3)

@@ -22,7 +22,7 @@ from tests.analysis.comparison.hand_made import load, request
 from tests.analysis.comparison.ideal_engine import T0
 from tests.collectors.imports.captured import captured, loads_of
 from tests.web.conftest import ProvideServices
-from web.loads.panels.load_results import load_titles, results_table
+from web.loads.panels.load_results import COLUMNS, load_titles, results_table
 
 PAGE = """
 from web.context import services
@@ -96,7 +96,29 @@ def test_both_rates_of_requests_together_are_told(store: Store) -> None:
 def test_answers_that_repeat_themselves_are_told(store: Store) -> None:
     table = table_of(store, sample_requests())
     told = {point: (row["Looping"], row["Repeated text"]) for point, row in table.items()}
-    assert told == {"Code": ("0", "0%"), "Prose": ("1", "80%"), "4 at once": ("0", "0%")}
+    assert told == {"Code": ("0", "0 %"), "Prose": ("1", "80.0 %"), "4 at once": ("0", "0 %")}
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "sd", "expected"),
+    [
+        ("ttft_ms", 81.5, None, "81.5"),
+        ("ttft_ms", 1234.5, None, "1,234"),
+        ("ttft_ms", 250.0, None, "250"),
+        ("tpot_ms", 5.346, None, "5.35"),
+        ("prompt_tps", 25.46, 0.214, "25.5 ± 0.2"),
+        ("decode_tps", 187.34, 0.41, "187.3 ± 0.4"),
+        ("request_tps", 0.00312, None, "0.00312"),
+        ("request_tps", 12.5, None, "12.50"),
+        ("requests", 1000.0, None, "1,000"),
+        ("acceptance_rate", 0.6667, None, "66.7 %"),
+    ],
+)
+def test_a_number_has_three_significant_digits_at_least(
+    metric: str, value: float, sd: float | None, expected: str
+) -> None:
+    column = next(column for column in COLUMNS if column.metric == metric)
+    assert column.text(value, sd) == expected
 
 
 def test_no_loop_note_without_judged_text(store: Store) -> None:

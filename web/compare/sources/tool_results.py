@@ -98,5 +98,5 @@ def _cell(results: ToolResults, row: ToolResultRow) -> str:
     values = _values(results, row)
     if not values:
         return DASH
-    lowest, highest = (format(value, row.column.form) for value in (min(values), max(values)))
+    lowest, highest = (row.column.text(value) for value in (min(values), max(values)))
     return lowest if lowest == highest else f"{lowest} to {highest}"

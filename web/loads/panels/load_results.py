@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from web.loads.panels.load_charts import (
 )
 from web.loads.panels.task_section import offer_deletion, show_agent_task
 from web.markup import markdown_text
-from web.theme import DASH, duration
+from web.theme import DASH, duration, three_digits
 from web.times import format_time, utc_help
 from web.url_state import url_expander
 from web.words import reasons_text
@@ -42,15 +43,25 @@ CLIENT_LIMIT = 0.7  # of one core: above it the client may be the bottleneck
 class Column(NamedTuple):
     """A column of the table: the metric, its statistic in Pitwall's loads, and its format.
 
+    decimals: the fewest that are shown; a small value has as many as three significant digits need. None: a count.
     is_own: other tools report no such number.
     """
 
     title: str
     metric: str
     statistic: str
-    form: str
+    decimals: int | None
     with_sd: bool = False
     is_own: bool = False
+    is_percent: bool = False
+
+    def text(self, value: float, sd: float | None = None) -> str:
+        """Return the value, with its standard deviation if the column shows one: '1,234', '187.3 ± 0.4', '12.5 %'."""
+        if self.is_percent:
+            return f"{three_digits(100.0 * value)} %"
+        decimals = 0 if self.decimals is None else max(self.decimals, _decimals_of_three_digits(value))
+        spread = f" ± {sd:,.{decimals}f}" if self.with_sd and sd is not None else ""
+        return f"{value:,.{decimals}f}{spread}"
 
     def result(self, by_cell: Mapping[tuple[str, str, str], Result], point: str, is_own_load: bool) -> Result | None:
         """Return the result that the cell of this point shows; None if there is none."""
@@ -62,33 +73,33 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("Requests", "requests", "total", ",.0f"),
-    Column("Failed", "failed_requests", "total", ",.0f"),
-    Column("Output speed, tok/s", "output_tps", POOLED, ",.1f", with_sd=True),
-    Column("Output over whole phases, tok/s", "output_tps", "mean", ",.1f", with_sd=True, is_own=True),
-    Column("Sum of request rates, tok/s", "sum_of_rates_tps", "mean", ",.1f"),
-    Column("Requests/s", "request_tps", POOLED, ".2f"),
-    Column("Good requests/s", "goodput_rps", "mean", ".2f"),
-    Column("Prefill speed, tok/s", "prompt_tps", POOLED, ",.0f", with_sd=True),
-    Column("Decode speed, tok/s", "decode_tps", POOLED, ",.1f", with_sd=True),
-    Column("Decode speed of the batch, tok/s", "batch_decode_tps", "mean", ",.1f"),
-    Column("End-to-end speed, tok/s", "e2e_tps", "mean", ",.1f", with_sd=True),
-    Column("Prompt and output, tok/s", "total_tps", "mean", ",.1f", with_sd=True),
-    Column("Computed prompt tokens", "computed_prompt_tokens", "total", ",.0f"),
-    Column("Computed when recorded", "recorded_computed_prompt_tokens", "total", ",.0f"),
-    Column("Tokens", "completion_tokens", "mean", ",.0f"),
-    Column("Tokens per step", "tokens_per_step", "mean", ".2f"),
-    Column("Accepted", "acceptance_rate", "mean", ".0%"),
-    Column("Thinking", "thinking_ratio", "mean", ".0%"),
-    Column("Looping", "looping_requests", "total", ",.0f"),
-    Column("Repeated text", "looped_ratio", "mean", ".0%"),
-    Column("TTFT p50, ms", "ttft_ms", "median", ",.0f"),
-    Column("TTFT p95, ms", "ttft_ms", "p95", ",.0f"),
-    Column("TPOT p50, ms", "tpot_ms", "median", ",.1f"),
-    Column("TPOT p95, ms", "tpot_ms", "p95", ",.1f"),
-    Column("E2E p50, ms", "e2e_ms", "median", ",.0f"),
-    Column("E2E p95, ms", "e2e_ms", "p95", ",.0f"),
-    Column("E2E p99, ms", "e2e_ms", "p99", ",.0f"),
+    Column("Requests", "requests", "total", None),
+    Column("Failed", "failed_requests", "total", None),
+    Column("Output speed, tok/s", "output_tps", POOLED, 1, with_sd=True),
+    Column("Output over whole phases, tok/s", "output_tps", "mean", 1, with_sd=True, is_own=True),
+    Column("Sum of request rates, tok/s", "sum_of_rates_tps", "mean", 1),
+    Column("Requests/s", "request_tps", POOLED, 2),
+    Column("Good requests/s", "goodput_rps", "mean", 2),
+    Column("Prefill speed, tok/s", "prompt_tps", POOLED, 0, with_sd=True),
+    Column("Decode speed, tok/s", "decode_tps", POOLED, 1, with_sd=True),
+    Column("Decode speed of the batch, tok/s", "batch_decode_tps", "mean", 1),
+    Column("End-to-end speed, tok/s", "e2e_tps", "mean", 1, with_sd=True),
+    Column("Prompt and output, tok/s", "total_tps", "mean", 1, with_sd=True),
+    Column("Computed prompt tokens", "computed_prompt_tokens", "total", None),
+    Column("Computed when recorded", "recorded_computed_prompt_tokens", "total", None),
+    Column("Tokens", "completion_tokens", "mean", 0),
+    Column("Tokens per step", "tokens_per_step", "mean", 2),
+    Column("Accepted", "acceptance_rate", "mean", None, is_percent=True),
+    Column("Thinking", "thinking_ratio", "mean", None, is_percent=True),
+    Column("Looping", "looping_requests", "total", None),
+    Column("Repeated text", "looped_ratio", "mean", None, is_percent=True),
+    Column("TTFT p50, ms", "ttft_ms", "median", 0),
+    Column("TTFT p95, ms", "ttft_ms", "p95", 0),
+    Column("TPOT p50, ms", "tpot_ms", "median", 1),
+    Column("TPOT p95, ms", "tpot_ms", "p95", 1),
+    Column("E2E p50, ms", "e2e_ms", "median", 0),
+    Column("E2E p95, ms", "e2e_ms", "p95", 0),
+    Column("E2E p99, ms", "e2e_ms", "p99", 0),
 )
 SHOWN_STATISTICS = {
     (column.metric, statistic)
@@ -221,10 +232,12 @@ def results_table(rows: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
 def _cell(result: Result | None, column: Column) -> str:
     if result is None or result.value is None:
         return markup.number(DASH, why=reasons_text(result.reason) if result else None)
-    text = format(result.value, column.form)
-    if column.with_sd and result.sd is not None:
-        text += f" ± {format(result.sd, column.form)}"
-    return markup.number(text)
+    return markup.number(column.text(result.value, result.sd))
+
+
+def _decimals_of_three_digits(value: float) -> int:
+    """Return how many decimals show three significant digits; none if the value is a whole number."""
+    return 0 if value == int(value) else max(0, 2 - math.floor(math.log10(abs(value))))
 
 
 def show_other_results(rows: Sequence[Result]) -> None:
