@@ -13,9 +13,9 @@ ENGINES: tuple[Engine, ...] = (VLLM, SGLANG, LLAMACPP, TRTLLM)
 BY_NAME: dict[str, Engine] = {engine.name: engine for engine in ENGINES}
 
 
-def max_acceptance_length(engine_name: str, draft_tokens: int | None) -> int | None:
+def max_acceptance_length(engine_name: str | None, draft_tokens: int | None) -> int | None:
     """Return the most tokens that a verified draft can yield, by what the engine's setting of draft tokens counts."""
-    engine = BY_NAME.get(engine_name)
+    engine = BY_NAME.get(engine_name or "")
     is_bonus_included = engine is not None and engine.draft_tokens_include_bonus
     return draft_tokens + (not is_bonus_included) if draft_tokens else None
 

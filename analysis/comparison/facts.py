@@ -28,7 +28,7 @@ class Neighbour(NamedTuple):
 class ServerSetup:
     """Model, engine, settings and GPUs of a run's server, which define its arm. None: unknown."""
 
-    engine: str
+    engine: str | None
     machine_id: str
     model: str | None = None  # as named in the command
     model_files: str | None = None  # hash over the files that define its shape and weights

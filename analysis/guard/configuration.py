@@ -41,10 +41,12 @@ def model(pair: ArmPair) -> GuardRow:
 
 
 def engine(pair: ArmPair) -> GuardRow:
-    """Compare engine and version, or image; a difference is COMPARED, an unknown version UNKNOWN."""
+    """Compare engine and version, or image; a difference is COMPARED, an unknown engine or version UNKNOWN."""
     first, second = distinct_values(pair, lambda run: run.served.engine)
     versions = distinct_values(pair, lambda run: run.served.engine_version or run.served.image)
     values = {"engines": (first[0], second[0]), "versions": (versions[0][0], versions[1][0])}
+    if None in (*first, *second):
+        return GuardRow(RowCode.ENGINE, RowStatus.UNKNOWN, values)
     if first != second:
         return GuardRow(RowCode.ENGINE, RowStatus.COMPARED, values)
     if None in versions[0] or None in versions[1]:

@@ -58,7 +58,8 @@ def depth_values(pair: ArmPair) -> list[tuple[str, int | None, int | None]]:
 def changed_rows(pair: ArmPair) -> list[RowCode]:
     """Return the rows of what may change answers and differs: engine, weights, KV cache."""
     engines = configuration.engine(pair)
-    is_other_engine = len({*engines.values["engines"]}) > 1
+    names = engines.values["engines"]
+    is_other_engine = None not in names and names[0] != names[1]
     changed = [row.code for row in _rows_of_weights(pair) if row.status is RowStatus.COMPARED]
     return [RowCode.ENGINE, *changed] if is_other_engine else changed
 

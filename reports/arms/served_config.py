@@ -21,6 +21,7 @@ from engines.default_sampling import FACT as DEFAULT_SAMPLING
 from engines.flag_table import words_of_flag
 from engines.neutral_settings import is_neutral_variable
 from reports.runs.forced_acceptance import forced_acceptance_of
+from reports.runs.run_report import stated_engine
 
 # Addresses, the spelling of the command, and values with a column of their own do not distinguish configurations.
 NOT_SETTINGS = frozenset(
@@ -40,7 +41,7 @@ def served_by(run: Run, effective: Sequence[EffectiveRow], conditions: Sequence[
     config, provenance = run.config, run.provenance or {}
     logged_values = {row.field: row.effective for row in effective if row.effective is not None}
     return ServerSetup(
-        engine=config.engine,
+        engine=stated_engine(run),
         machine_id=run.machine_id,
         model=config.model or logged_values.get("model"),
         model_files=model_files(provenance),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from analysis.comparison.config_diff import flatten
 from analysis.runs.effective_config import EffectiveRow, LogFact, effective_rows
 from domain import Run
+from reports.runs.run_report import stated_engine
 from storage.queries import run_data
 
 
@@ -23,5 +24,6 @@ def effective_configs(store: run_data.Queryable, runs: Sequence[Run]) -> dict[st
 
 
 def _rows(run: Run, facts: Sequence[run_data.StartupRow]) -> list[EffectiveRow]:
-    requested = flatten(run.config.model_dump(mode="json", exclude={"argv"}))
+    excluded = {"argv"} if stated_engine(run) else {"argv", "engine"}
+    requested = flatten(run.config.model_dump(mode="json", exclude=excluded))
     return effective_rows(requested, run.config.engine, [LogFact(*row) for row in facts])

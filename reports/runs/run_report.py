@@ -36,9 +36,14 @@ class RunReport:
 
 
 def engine_title(run: Run) -> str:
-    """Return the title of the run's engine; results of other tools seldom state it."""
-    is_stated = run.kind != "imported" or run.config.engine in BY_NAME
-    return engine_title_of(run.config.engine) if is_stated else UNKNOWN_ENGINE
+    """Return the title of the run's engine."""
+    engine = stated_engine(run)
+    return engine_title_of(engine) if engine else UNKNOWN_ENGINE
+
+
+def stated_engine(run: Run) -> str | None:
+    """Return the name of the run's engine; None for results of a tool that do not state it."""
+    return run.config.engine if run.kind != "imported" or run.config.engine in BY_NAME else None
 
 
 def engine_title_of(name: str) -> str:

@@ -7,7 +7,7 @@ COMMENT ON COLUMN runs.kind IS 'launched, attached or imported';
 COMMENT ON COLUMN runs.state IS 'queued, starting, ready, running, stopping, finished or failed';
 COMMENT ON COLUMN runs.shown_state IS 'the state as pages show it: cancelled for a run that ended before its start, else the state';
 COMMENT ON COLUMN runs.phase IS 'current startup phase';
-COMMENT ON COLUMN runs.engine IS 'vllm, sglang, llamacpp, trtllm or other';
+COMMENT ON COLUMN runs.engine IS 'vllm, sglang, llamacpp, trtllm or other; null: imported results that do not state it';
 COMMENT ON COLUMN runs.engine_version IS 'from its log, else from the config, the image or the installed package';
 COMMENT ON COLUMN runs.launcher IS 'process, podman, docker, compose, kubernetes, script, attach or import';
 COMMENT ON COLUMN runs.image IS 'container image, as given';

@@ -13,7 +13,7 @@ END;
 CREATE OR REPLACE VIEW runs AS
 SELECT
     id AS run_id, name, kind, state, shown_state_of(state, kind, started_at, ended_at) AS shown_state, phase,
-    c.engine AS engine,
+    CASE WHEN kind <> 'imported' OR c.engine <> 'other' THEN c.engine END AS engine,
     coalesce(logged_facts->>'$.engine_version', c.engine_version, package_version(provenance)) AS engine_version,
     c.launcher AS launcher,
     c.image AS image,

@@ -200,7 +200,7 @@ def test_a_run_that_goes_on_is_not_ranked_yet() -> None:
 
 
 def test_two_unknowns_are_never_equal() -> None:
-    nothing = ServerSetup("other", "m1", is_configuration_known=False)
+    nothing = ServerSetup(None, "m1", is_configuration_known=False)
     actual_pair = pair(both=lambda run: replace(run, served=nothing))
     for code in (RowCode.MODEL, RowCode.ENGINE, RowCode.QUANTIZATION, RowCode.SETTINGS):
         assert standing(actual_pair, code) is RowStatus.UNKNOWN, code

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.compare_arms import compare_arms
 from analysis.comparison.arms import Arm
+from analysis.comparison.facts import RunFacts, ServerSetup
 from analysis.guard import RowCode, RowStatus
 from tests.analysis.comparison.hand_made import arm, load, run, streams
 from tests.analysis.comparison.ideal_engine import SERVED
@@ -22,6 +23,12 @@ COLORS = {"a": 0, "b": 1, "c": 2, "d": 3}
 def set_to(name: str, **settings: Any) -> Arm:
     """An arm of one run with these settings."""
     return arm(run(name, load(streams(1)), served=replace(SERVED, settings=settings)))
+
+
+def unknown_arm(name: str) -> Arm:
+    """An arm of one imported result, of whose server nothing is known."""
+    server = ServerSetup(None, f"unknown-{name}", is_configuration_known=False)
+    return arm(RunFacts(name, name, server, kind="imported"))
 
 
 ARMS = (
@@ -68,3 +75,24 @@ def test_card_marks_values_with_arm_colours() -> None:
 def test_single_arm_needs_no_marks_or_nested_list() -> None:
     card = guard_card(compare_arms(ARMS[:2]), NAMES, COLORS)
     assert "<b>Other settings</b> chunks: 1 → 2; limit: 1 → 2</li>" in card and "pw-swatch" not in card
+
+
+def test_unknown_rows_beside_a_refusal_are_folded() -> None:
+    """Two imported results: some 25 rows are not known, and two of them say why there is no ranking."""
+    refused = compare_arms([unknown_arm("a"), unknown_arm("b")])
+    card = guard_card(refused, NAMES, COLORS)
+    shown, folded = card.split("<details>", 1)
+    assert not any(answer.is_ranked for answer in refused)
+    assert "not comparable" in shown and "not known</span>" not in shown
+    count = int(re.findall(r"<summary>(\d+) more are not known</summary>", folded)[0])
+    assert folded.count("not known</span>") == count > 4
+
+
+def test_unknown_rows_of_a_ranking_are_shown() -> None:
+    a_judgement: Any = object()
+    ranked = [
+        replace(answer, rows=tuple(row for row in answer.rows if row not in answer.refused), judgement=a_judgement)
+        for answer in compare_arms([unknown_arm("a"), unknown_arm("b")])
+    ]
+    assert all(answer.is_ranked for answer in ranked)
+    assert "more are not known" not in guard_card(ranked, NAMES, COLORS)

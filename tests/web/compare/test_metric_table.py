@@ -37,3 +37,17 @@ def test_only_a_certain_ratio_is_coloured(
     assert f"{ratio:.2f}\u00d7" in table
     colored = [name for name in ("pw-better", "pw-worse") if name in table]
     assert colored == ([css_class] if css_class else []) and ("\u25b2" in table or "\u25bc" in table) == bool(css_class)
+
+
+def test_sections_of_which_nothing_is_known_are_one() -> None:
+    known, unknown = MetricId("stream_tps"), [MetricId("acceptance_length"), MetricId("startup_s")]
+    arms: Any = [SimpleNamespace(id=arm_id, name=arm_id) for arm_id in ("first", "second")]
+    columns = TableColumns(arms, lambda objective: {}, {"first": 0, "second": 1}, 0.03)
+    values = {
+        "first": {known: MetricValue(100.0), **dict.fromkeys(unknown, MetricValue(None))},
+        "second": dict.fromkeys([known, *unknown], MetricValue(None)),
+    }
+    table = metric_sections(columns, values)
+    assert table.count("<details") == 2 and "<summary>Not known: Speculation, Start-up</summary>" in table
+    assert '<p class="pw-unknown">Speculation: Acceptance length.</p>' in table
+    assert "Not known: " not in metric_sections(columns, {arm_id: {known: MetricValue(1.0)} for arm_id in values})

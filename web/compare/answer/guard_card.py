@@ -1,4 +1,4 @@
-"""The guard's card: the rows that are not 'same', with their findings; the others are folded."""
+"""The guard's card: the rows that decide, with their findings; the others are folded."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from web.compare.answer.overview import Colors
 from web.words import Names
 
 TITLE = "Is this a fair comparison?"
+MOST_UNKNOWN = 4  # rows beside a refusal: more of them are folded, since none of them is its reason
 
 
 def guard_card(answers: Sequence[ArmComparison], names: Names, colors: Colors) -> str:
@@ -20,13 +21,22 @@ def guard_card(answers: Sequence[ArmComparison], names: Names, colors: Colors) -
     merged = findings(answers, names)
     differing = [row for row in merged if row.standing is not RowStatus.SAME]
     same = [row for row in merged if row.standing is RowStatus.SAME and row.code not in {row.code for row in differing}]
+    unknown = [row for row in differing if row.standing is RowStatus.UNKNOWN]
+    if any(answer.is_ranked for answer in answers) or len(unknown) <= MOST_UNKNOWN:
+        unknown = []
     marks = colors if len(answers) > 1 else {}
-    items = "".join(_item(row, marks) for row in differing)
-    folded = "".join(_item(row, {}) for row in same)
-    folded_section = (
-        f"<details><summary>{len(same)} more are the same</summary><ul>{folded}</ul></details>" if same else ""
-    )
-    return f'<section class="pw-guard"><h3>{TITLE}</h3><ul>{items}</ul>{folded_section}</section>'
+    items = "".join(_item(row, marks) for row in differing if row not in unknown)
+    folded = _folded(unknown, "not known", marks) + _folded(same, "the same", {})
+    return f'<section class="pw-guard"><h3>{TITLE}</h3><ul>{items}</ul>{folded}</section>'
+
+
+def _folded(rows: Sequence[Finding], what: str, marks: Colors) -> str:
+    """'24 more are not known', which opens the rows; '' without rows."""
+    if not rows:
+        return ""
+    verb = "is" if len(rows) == 1 else "are"
+    items = "".join(_item(row, marks) for row in rows)
+    return f"<details><summary>{len(rows)} more {verb} {what}</summary><ul>{items}</ul></details>"
 
 
 def _item(finding: Finding, marks: Colors) -> str:

@@ -35,12 +35,43 @@ class TableColumns(NamedTuple):
 
 
 def metric_sections(columns: TableColumns, metrics: ArmMetrics) -> str:
-    """Return the sections as markup. metrics: arm id -> its numbers."""
+    """Return the sections as markup; those of which nothing is known are one, at the end.
+
+    metrics: arm id -> its numbers.
+    """
     names = metric_names(metrics)
-    sections = [(section, [metric for metric in names if metric.definition.section is section]) for section in Section]
-    return "".join(
-        _section(section, section_metrics, columns, metrics) for section, section_metrics in sections if section_metrics
+    sections = {section: [metric for metric in names if metric.definition.section is section] for section in Section}
+    unknown_sections = {
+        section: section_metrics
+        for section, section_metrics in sections.items()
+        if section_metrics and not any(_is_known(metric, metrics) for metric in section_metrics)
+    }
+    known_sections = "".join(
+        _section(section, section_metrics, columns, metrics)
+        for section, section_metrics in sections.items()
+        if section_metrics and section not in unknown_sections
     )
+    return known_sections + _unknown_sections(unknown_sections)
+
+
+def _is_known(metric: MetricId, metrics: ArmMetrics) -> bool:
+    return any(values.get(metric, NO_VALUE).value is not None for values in metrics.values())
+
+
+def _unknown_sections(unknown_sections: Mapping[Section, Sequence[MetricId]]) -> str:
+    """One folded section that names the sections of which nothing is known, and their numbers; '' if there is none."""
+    if not unknown_sections:
+        return ""
+    titles = ", ".join(section.value for section in unknown_sections)
+    lines = "".join(
+        f'<p class="pw-unknown">{section.value}: {markup.text(_titles_of(section_metrics))}.</p>'
+        for section, section_metrics in unknown_sections.items()
+    )
+    return f'<details class="pw-section"><summary>Not known: {titles}</summary>{lines}</details>'
+
+
+def _titles_of(section_metrics: Sequence[MetricId]) -> str:
+    return ", ".join(metric.title.replace(", ", " ") for metric in section_metrics)
 
 
 def _section(section: Section, section_metrics: Sequence[MetricId], columns: TableColumns, metrics: ArmMetrics) -> str:
@@ -49,13 +80,13 @@ def _section(section: Section, section_metrics: Sequence[MetricId], columns: Tab
     known_values = {
         metric: values for metric, values in by_name.items() if any(value.value is not None for value in values)
     }
-    unknown = ", ".join(metric.title.replace(", ", " ") for metric in section_metrics if metric not in known_values)
+    unknown = _titles_of([metric for metric in section_metrics if metric not in known_values])
     head = ["", *(markup.colored_name(arm.name, columns.colors[arm.id]) for arm in columns.arms)]
     rows = [_row(metric, values, columns, has_differences(metric, metrics)) for metric, values in known_values.items()]
-    body = markup.table(head, rows, is_numeric=True) if rows else ""
+    body = markup.table(head, rows, is_numeric=True)
     unranked_notes = "".join(map(_unranked_note, known_values))
     unknown_note = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
-    is_open = " open" if section in OPEN_SECTIONS and rows else ""
+    is_open = " open" if section in OPEN_SECTIONS else ""
     content = f"{body}{unranked_notes}{unknown_note}"
     return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{content}</details>'
 

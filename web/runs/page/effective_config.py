@@ -21,7 +21,8 @@ def effective_config_table(run: Run) -> None:
     if was_logged:
         head, body = ["field", "requested", "reported by the server"], [_cells(row) for row in rows]
     else:
-        head, body = ["field", "requested"], [_cells(row)[:2] for row in rows]
+        stated = "stated" if run.kind == "imported" else "requested"
+        head, body = ["field", stated], [_cells(row)[:2] for row in rows]
     st.html(markup.table(head, body, wraps=True))
     if not was_logged:
         st.caption("The log has not reported the effective settings.")

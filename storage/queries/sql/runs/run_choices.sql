@@ -2,7 +2,7 @@
 SELECT
     count(*) AS runs,
     count(*) FILTER (n.is_archived) AS archived,
-    list(DISTINCT r.engine ORDER BY r.engine) AS engines,
+    list(DISTINCT r.engine ORDER BY r.engine) FILTER (r.engine IS NOT NULL) AS engines,
     list(DISTINCT coalesce(r.workload, 'watch') ORDER BY coalesce(r.workload, 'watch')) AS workloads,
     list(DISTINCT r.kind ORDER BY r.kind) AS kinds,
     (SELECT list(DISTINCT tag ORDER BY tag) FROM (SELECT unnest(tags) AS tag FROM run_notes)) AS tags,
