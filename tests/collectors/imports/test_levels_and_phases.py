@@ -8,6 +8,7 @@ import pytest
 
 from collectors.imports.results.prose.sentences import read_sentences
 from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 DESCRIBED = """\
@@ -108,3 +109,40 @@ def test_a_difference_is_no_latency(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_questions_state_no_result(sentence: str) -> None:
     assert read_sentences(sentence) == []
+
+
+RUNS_OF_PHASES = """Prefill (4096 tokens, 2 runs):
+  Run 1:  812.5 tok/s, TTFT=5.04s
+  Average: 815.5 tok/s, TTFT=5.02s
+
+Decode (64 tokens, 2 runs):
+  Run 1:  5.20 tok/s (192.3ms/tok)
+  Run 2:  5.40 tok/s (185.2ms/tok)
+  Average: 5.30 tok/s (188.7ms/tok)
+"""
+
+
+def test_the_heading_of_a_phase_and_the_word_that_leads_a_row_are_of_all_its_figures(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, "engine.txt", RUNS_OF_PHASES)
+    rows = {(row.metric, row.statistic, row.value) for row in results_of(load)}
+    assert rows == {
+        ("prompt_tps", "stated", 812.5), ("prompt_tps", "mean", 815.5), ("ttft_ms", "stated", 5040.0),
+        ("ttft_ms", "mean", 5020.0), ("decode_tps", "stated", 5.2), ("decode_tps", "stated", 5.4),
+        ("decode_tps", "mean", 5.3), ("tpot_ms", "stated", 192.3), ("tpot_ms", "stated", 185.2),
+        ("tpot_ms", "mean", 188.7),
+    }  # fmt: skip
+    (first,) = (row for row in results_of(load) if row.value == 5040.0)
+    assert "Run 1" in first.point
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics"),
+    [
+        ("Decode runs at 50 tok/s (20 ms/token).\n", ["decode_tps", "tpot_ms"]),
+        ("Prefill runs at 500 tok/s (2 ms/token).\n", ["prompt_tps"]),
+        ("### Decode\n\nAt 32 users: 500 tok/s in total.\n", ["stated"]),  # of all of them
+    ],
+)
+def test_a_time_per_token_is_one_beside_the_speed_of_decoding(tmp_path: Path, text: str, metrics: list[str]) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [row.metric for row in results_of(load)] == metrics

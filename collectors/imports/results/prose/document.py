@@ -27,6 +27,7 @@ from collectors.imports.results.prose.connection_probes import without_probes
 from collectors.imports.results.prose.draft_positions import add_position_lines
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
+from collectors.imports.results.prose.figure_marks import FIGURE, lines_with_figures
 from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.heads import with_unit_of_latencies
 from collectors.imports.results.prose.html_tables import read_html_tables
@@ -41,18 +42,14 @@ from collectors.imports.results.prose.line_figures import (
     aligned,
     states_result,
 )
+from collectors.imports.results.prose.line_labels import without_sections_of_settings
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
-from collectors.imports.results.prose.repeated_values import leave_out_repeated_tables
-from collectors.imports.results.prose.sections import (
-    FIGURE,
-    Sections,
-    lines_with_figures,
-    without_sections_of_settings,
-)
+from collectors.imports.results.prose.repeated_values import leave_out_own_rows, leave_out_repeated_tables
+from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
 from collectors.imports.results.prose.stated_settings import (
@@ -61,7 +58,7 @@ from collectors.imports.results.prose.stated_settings import (
     without_settings_of_arms,
 )
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
-from collectors.imports.results.prose.table_figures import add_table, models_in
+from collectors.imports.results.prose.table_figures import add_table, compares_with_others, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.task_columns import with_shares_of_tasks
 from collectors.imports.results.prose.thousands import without_thousands_points
@@ -263,6 +260,7 @@ def _add_tables(
 ) -> list[list[Sample]]:
     """Add the figures of tables, without those of a machine's parts and of what is expected; return each one's rows."""
     lines, rows_of_tables = words_around.splitlines(), []
+    rows_by_heading: dict[str, list[Sample]] = {}
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -272,6 +270,11 @@ def _add_tables(
             heads = with_unit_of_latencies(table.heads, table.rows, above)
             count_before = len(load.rows)
             add_table(load, _in_section(table._replace(heads=heads), sections))
+            rows = load.rows[count_before:]
+            if compares_with_others(table):
+                headings_above = filter(table.heading.startswith, rows_by_heading)
+                leave_out_own_rows(load, rows, [row for heading in headings_above for row in rows_by_heading[heading]])
+            rows_by_heading.setdefault(table.heading, []).extend(rows)
             rows_of_tables.append(load.rows[count_before:])
     return rows_of_tables
 

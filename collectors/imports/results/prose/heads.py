@@ -74,6 +74,12 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     r"|.*(?:length|size|tokens|count|rate|window|n[- ]max|draft[- ]max|spec(?:ulative)?[- ]tokens|steps|k)"
     r"|.*(?:\$|price|cost|power|watt|accept|accuracy|score|memory|vram|ram\b|bandwidth|utili[sz]ation).*"
 )
+LIMIT_HEAD = words(  # label of a row that states what may be used: 'Context window', 'Max model len', 'Memory limit'
+    r"(?:(?:max(?:imum)?|model|native|configured|supported|total)\.? ){0,3}(?:context|ctx)"
+    r"(?: (?:window|len(?:gth)?|size|limit))?(?: \(tokens\))?"
+    r"|max(?:imum)?\.? (?:(?:model|seq(?:uence)?|new|output|input|generated?) ){0,2}(?:len(?:gth)?|tokens)"
+    r"|(?:(?:gpu|system|host) )?(?:memory|v?ram) (?:limit|budget|cap)"
+)
 COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"(?:# |num(?:ber of)? )?(?:successful|completed|succeeded) req(?:uest)?s?"), "requests"),
     (words(r"req(?:uest)?s? (?:completed|succeeded)"), "requests"),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
+from collectors.imports.results.prose.figure_marks import BULLET, FIGURE
 from collectors.imports.results.prose.heads import count_metric
 from collectors.imports.results.prose.led_lines import statistic_of_lead
 from collectors.imports.results.prose.listed_names import listed_names
@@ -22,9 +23,10 @@ from collectors.imports.results.prose.metric_names import (
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
 from collectors.imports.results.prose.repeated_values import StoredValues
-from collectors.imports.results.prose.sections import BULLET, FIGURE, Sections
+from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import Statement, read_sentences
 from collectors.imports.results.prose.stated_figures import (
+    COMPARED_HEAD,
     MAX_NAME_CHARS,
     add_number,
     add_share,
@@ -32,6 +34,7 @@ from collectors.imports.results.prose.stated_figures import (
     metric_of_number,
 )
 from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import in_words, may_have_figure, unit_in
 from load_records import Result
@@ -54,10 +57,12 @@ LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,
 CODE_LEAD = re.compile(  # of an item: '`serve -O3`: 4 req/s'
     r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )`(?P<words>[^`]{1,120})`[^:`]{0,40}:"
 )
-LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
+LEAD_OF_LINE = re.compile(r"\s{0,12}(?P<words>[\w\[][^,:(]{1,60}): ")
 FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
 VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
+NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s{{0,60}}(?:{NUMBER})\s*", re.IGNORECASE)
+LEAST_LINES_OF_SERIES = 2
 
 
 def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
@@ -133,13 +138,32 @@ def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
             continue
         lines[number - 1] = ""
         label, values = row
-        has_heads = len(heads) == len(values) and not any(map(read_cell, heads))
+        names, heading_around = _names_at_end(heading, len(values))
+        column_heads = names or heads
+        has_heads = len(column_heads) == len(values) and not any(map(read_cell, column_heads))
+        around = f"{heading_around[:80]}; " if (names and heading_around) or not has_heads else ""
         for column, value in enumerate(values, 1):
             column_name = f"column {column} of {len(values)}"
-            place = f"{heads[column - 1]} (" if has_heads else f"{column_name} ({heading[:80]}; "
+            place = f"{column_heads[column - 1] if has_heads else column_name} ({around}"
             name = f"{sections.prefix_of(number)}{label}: {place}line {number})"
-            add_number(load, value, MeasurementPoint(name), label, heads[column - 1] if has_heads else column_name)
+            head = column_heads[column - 1] if has_heads else column_name
+            add_number(load, value, MeasurementPoint(name), label, head)
     return "\n".join(lines)
+
+
+def _names_at_end(heading: str, count: int) -> tuple[list[str], str]:
+    """Return the names of arms that a line ends with, one for each of `count` columns, and the words before them.
+
+    'N = 10 queries vLLM SGLang' stands above the values of two engines.
+    """
+    words = heading.split()
+    names = words[-count:]
+    is_of_arms = len(names) == count and len({*map(str.lower, names)}) == count and all(map(_names_arm, names))
+    return (names, " ".join(words[:-count])) if is_of_arms else ([], heading)
+
+
+def _names_arm(word: str) -> bool:
+    return ENGINE_HEAD.fullmatch(word) is not None or COMPARED_HEAD.fullmatch(word) is not None
 
 
 class LabelledNumber(NamedTuple):
@@ -219,6 +243,7 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
             words = in_words(label) if _unit_of_label(label) else label  # 'max_total_num_tokens' is no maximum
             statistic = statistic_of(words, number.value.bound, metric_name.metric)
+            statistic = statistic_of_lead(lines[line - 1]) if statistic == STATED else statistic
             point = point_of_words(name, name, sections.level_of(line))
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):
@@ -232,14 +257,21 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
     lines = text.splitlines()
     statements = read_sentences(text, sections.labels_of)
     points = [_point_of(statement, sections) for statement in statements]
-    repeating_paragraphs = {
-        statement.paragraph
+    lines_of_series = _lines_of_series(statements, lines, sections)
+    repeats = [
+        statement.line not in lines_of_series and stored_values.has(statement, point)
         for statement, point in zip(statements, points, strict=True)
-        if stored_values.has(statement, point)
+    ]
+    repeating_paragraphs = {
+        statement.paragraph for statement, is_repeat in zip(statements, repeats, strict=True) if is_repeat
     }
     roundings: list[str] = []
     for statement, point in zip(statements, points, strict=True):
-        if stored_values.has(statement, point, statement.paragraph in repeating_paragraphs):
+        is_repeat = (
+            stored_values.has_single(statement) if statement.line in lines_of_series
+            else stored_values.has(statement, point, statement.paragraph in repeating_paragraphs)
+        )  # fmt: skip
+        if is_repeat:
             is_exact = stored_values.has_exactly(statement)
             roundings += [] if is_exact else [f"{statement.value.low:.12g} {statement.value.unit or ''}".strip()]
         else:
@@ -249,6 +281,19 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             statistic = led_by if statement.statistic == STATED else statement.statistic
             add_stated(load, point, statement.value, metric, factor, unit, statistic)
     load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
+
+
+def _lines_of_series(statements: Sequence[Statement], lines: Sequence[str], sections: Sections) -> set[int]:
+    """Return the lines that are one name and its figure, again and again below one heading: the single runs of a mean.
+
+    Such a figure may be equal to the mean of all, and repeats none.
+    """
+    lines_by_name: dict[tuple[str, str], set[int]] = {}
+    for statement in statements:
+        if statement.statistic == STATED and (match := NAMED_FIGURE.fullmatch(lines[statement.line - 1])):
+            key = (sections.heading_of(statement.line), match["name"].strip().lower())
+            lines_by_name.setdefault(key, set()).add(statement.line)
+    return {line for numbers in lines_by_name.values() if len(numbers) >= LEAST_LINES_OF_SERIES for line in numbers}
 
 
 def _point_of(statement: Statement, sections: Sections) -> MeasurementPoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import isclose
 from typing import NamedTuple
 
 from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, test_unit, unit_in, unit_of
@@ -87,6 +88,7 @@ _BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\
 _KINDS = {"tok/s": "tokens", "requests/s": "requests", "ms": "time", "s": "time"}
 MAX_CELL_CHARS = 300
 KILO = 1e3
+MOST_DIFFERENCE = 0.02  # between a speed and the inverse of a rounded time
 MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
 TIMED = ("tok/s", "requests/s", "ms", "s")
 
@@ -208,6 +210,11 @@ def with_bracket_as_part(cell: str) -> str:
     parts = f"{match['value']}; {match['inner']}"
     kinds = [_KINDS.get(value.unit or "") for _, value in read_parts(parts)]
     return parts if len(kinds) == 2 and None not in kinds and kinds[0] != kinds[1] else cell
+
+
+def is_inverse(speed: StatedNumber, time_per_token: StatedNumber) -> bool:
+    """Return whether a time per token in milliseconds is the inverse of a speed in tokens per second."""
+    return time_per_token.unit == "ms" and isclose(speed.low * time_per_token.low, 1e3, rel_tol=MOST_DIFFERENCE)
 
 
 def parse_number(match: re.Match[str]) -> StatedNumber:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -27,6 +27,8 @@ class StoredValues:
     def __init__(self, rows: Iterable[Result]) -> None:
         stored_rows = [row for row in rows if row.value is not None]
         self._exact = {(name, row.value) for row in stored_rows for name in (row.metric, row.unit)}
+        singles = [row for row in stored_rows if row.statistic == STATED]
+        self._exact_singles = {(name, row.value) for row in singles for name in (row.metric, row.unit)}
         self._times_and_rates = {_in_base_unit(row.value or 0.0, row.unit) for row in stored_rows}
         self._rows: dict[str, list[Result]] = {}
         for row in sorted(stored_rows, key=lambda row: row.value or 0.0):
@@ -36,8 +38,15 @@ class StoredValues:
 
     def has_exactly(self, statement: Statement) -> bool:
         """Return whether a figure is a stored value of its metric, with all digits; of a range both ends are."""
+        return self._has_all(statement, self._exact)
+
+    def has_single(self, statement: Statement) -> bool:
+        """Return whether a figure is a stored value of its metric that is no mean, percentile or the like."""
+        return self._has_all(statement, self._exact_singles)
+
+    def _has_all(self, statement: Statement, values: Collection[tuple[str, float | None]]) -> bool:
         name, factor = _name_of(statement), statement.metric_name.factor
-        return all((name, converted(end, factor)) in self._exact for end in _ends_of(statement))
+        return all((name, converted(end, factor)) in values for end in _ends_of(statement))
 
     def has(self, statement: Statement, point: MeasurementPoint, is_beside_repeated: bool = False) -> bool:
         """Return whether a figure repeats stored values, exactly or rounded; of a range both ends do."""
@@ -90,6 +99,23 @@ def leave_out_repeated_tables(load: LoadBuilder, tables: Iterable[Sequence[Sampl
                          for cell, repeat in zip(cells, repeats, strict=True)}  # fmt: skip
             load.notes.append(f"A table that repeats values of the text was left out: {cells[0].point!r} and more.")
     load.rows = [new_rows.get(id(row), row) for row in load.rows if id(row) not in left_out]
+
+
+def leave_out_own_rows(load: LoadBuilder, rows: Sequence[Sample], earlier_rows: Sequence[Sample]) -> None:
+    """Leave out the figures of a table that compares own ones with what others published, if they were stored before.
+
+    `earlier_rows`: those of the tables above it in its section. A figure with a metric of its own stays.
+    """
+    values = {(row.unit, row.value) for row in earlier_rows if isinstance(row, Result)}
+    repeats = [
+        row for row in rows
+        if isinstance(row, Result) and row.metric == STATED and (row.unit, row.value) in values
+    ]  # fmt: skip
+    if repeats:
+        left_out = {*map(id, repeats)}
+        load.rows = [row for row in load.rows if id(row) not in left_out]
+        figures = ", ".join(f"{row.value:.12g} {row.unit}" for row in repeats)
+        load.notes.append(f"What a comparison repeats of a table above was left out: {figures}.")
 
 
 def _repeat_of(cell: Result, rows_by_value: Mapping[tuple[str, str, float | None], Sequence[Result]]) -> Result | None:

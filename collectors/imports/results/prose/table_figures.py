@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
     DURATION_HEAD,
     LENGTH_HEAD,
+    LIMIT_HEAD,
     METRIC_HEAD,
     SETTING_HEAD,
     SPEED_HEAD,
@@ -39,7 +41,6 @@ from collectors.imports.results.prose.number_text import (
     states_failure,
     with_bracket_as_part,
 )
-from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import (
     names_of_arms,
@@ -164,6 +165,9 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     if value and value.unit is None and LENGTH_HEAD.fullmatch(plain(column_name)):
         return  # '1000' below 'Output tokens', in a row that states the unit of its own
     point = point_of(table, row, column, table.line_of(row_number), label)
+    if LIMIT_HEAD.fullmatch(plain(row[0]).replace("_", " ")):
+        load.params[point.name] = plain(cell)
+        return
     if value:
         is_of_title = column in table.title_columns and value.unit is None
         unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
@@ -249,6 +253,11 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
         if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+
+
+def compares_with_others(table: Table) -> bool:
+    """Return whether a row of a table is what others published or what is aimed at."""
+    return any(AIMED_AT.search(plain(row[0])) for row in table.rows if row)
 
 
 def _is_no_measurement(name: str) -> bool:
