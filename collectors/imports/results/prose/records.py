@@ -42,6 +42,7 @@ from collectors.imports.results.prose.record_metrics import (
     tested_side_of,
     tokens_of_whole_load,
 )
+from collectors.imports.results.prose.record_units import with_proven_units
 from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
@@ -162,6 +163,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if failures:
         records = [record for record in records if not _is_failed(record)]
         load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
+    records, note = with_proven_units(records)
+    load.notes += [note] if note else []
     constants = _constants(records)
     load.params |= {name: cut(value) for name, value in constants.items()}
     load.model = _model_of(constants)
