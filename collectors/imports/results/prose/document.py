@@ -23,6 +23,7 @@ from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.barred_lines import without_bars_of_figures
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
+from collectors.imports.results.prose.command_speeds import add_command_speeds, read_command_speeds
 from collectors.imports.results.prose.connection_probes import without_probes
 from collectors.imports.results.prose.draft_positions import add_position_lines
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
@@ -32,6 +33,7 @@ from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.heads import with_unit_of_latencies
 from collectors.imports.results.prose.html_tables import read_html_tables
 from collectors.imports.results.prose.interrupted_tables import with_whole_tables
+from collectors.imports.results.prose.item_rates import add_item_rates
 from collectors.imports.results.prose.led_lines import without_deviations
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
@@ -151,6 +153,7 @@ def has_figures(head: str) -> bool:
     return (
         has_table(unmarked)
         or server_counters.has_printed(unmarked)
+        or bool(read_command_speeds(unmarked))
         or any(figure.is_speed for figure in read_figure_lines(unmarked, labels_above)[0])
         or states_speed(unmarked, labels_above)
     )
@@ -282,7 +285,7 @@ def _add_tables(
 def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:
     """Add the figures of the lines and the sentences around tables and what tools printed."""
     text = add_llama_timings(load, without_deviations(without_probes(text)), sections)
-    text = add_position_lines(load, text, sections)
+    text = add_command_speeds(load, add_position_lines(load, text, sections), sections)
     statistic_lines, text = read_statistic_lines(text)
     for statistic_line in statistic_lines:
         add_statistic_line(load, statistic_line, sections)
@@ -293,6 +296,7 @@ def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: S
     text = add_aligned(load, with_unit_first(text), sections)
     text = add_lines(load, text, sections)
     add_statements(load, text, sections, rows_of_tools)
+    add_item_rates(load, text, sections)
 
 
 def _has_shares_alone(load: LoadBuilder) -> bool:
