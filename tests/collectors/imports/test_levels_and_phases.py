@@ -146,3 +146,44 @@ def test_the_heading_of_a_phase_and_the_word_that_leads_a_row_are_of_all_its_fig
 def test_a_time_per_token_is_one_beside_the_speed_of_decoding(tmp_path: Path, text: str, metrics: list[str]) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", text)
     assert [row.metric for row in results_of(load)] == metrics
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: decode 45.5 tok/s\n- c=4: decode 120.5 tok/s\n",
+        "c=1: TTFT 81 ms, decode 45.5 tok/s\nc=4: TTFT 91 ms, decode 120.5 tok/s\n",
+        "## Concurrency 1\n\nDecode speed: 45.5 tok/s\n\n## Concurrency 4\n\nDecode speed: 120.5 tok/s\n",
+        "Decode is 45.5 tok/s at c=1 and 120.5 tok/s at c=4.\n",
+        "| c | decode tok/s |\n|---|---|\n| 1 | 45.5 |\n| 4 | 120.5 |\n",
+    ],
+)
+def test_a_series_over_levels_is_of_one_metric(tmp_path: Path, text: str) -> None:
+    rows = [row for row in results_of_text(tmp_path, text) if row.unit == "tok/s"]
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("output_tps", 45.5, 1), ("output_tps", 120.5, 4),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: decode 45.5 tok/s per request\n- c=4: decode 20.5 tok/s per request\n",
+        "- c=1: decode 45.5 tok/s\n",
+        "Decode is 45.5 tok/s at c=1, and the aggregate throughput is 120.5 tok/s at c=4.\n",
+    ],
+)
+def test_the_speed_of_one_stream_stays_one(tmp_path: Path, text: str) -> None:
+    assert results_of_text(tmp_path, text)[0].metric == "decode_tps"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: decode 45.5 tok/s\n- c=4: decode 20.5 tok/s\n",
+        "| c | decode tok/s |\n|---|---|\n| 1 | 45.5 |\n| 4 | 20.5 |\n",
+    ],
+)
+def test_a_series_that_falls_with_the_level_is_of_one_stream(tmp_path: Path, text: str) -> None:
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value) for row in rows] == [("decode_tps", 45.5), ("decode_tps", 20.5)]

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.compared_numbers import UNITLESS, dimension
+from collectors.imports.results.prose.decoding_speeds import OF_ALL_STREAMS
 from collectors.imports.results.prose.figure_labels import label_and_subject, subject_of
 from collectors.imports.results.prose.metric_names import (
     DERIVED,
     LATENCIES_OF_TOKENS,
-    OF_ALL_STREAMS,
     MetricName,
     metric_of,
     names_side_alone,

@@ -7,15 +7,14 @@ from functools import lru_cache
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED, UNITS
+from collectors.imports.results.prose.decoding_speeds import OWN_STREAM, metric_at_level
 from collectors.imports.results.prose.heads import names_latency
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
     MAXIMUM,
     MINIMUM,
-    OWN_STREAM,
     PER_GPU,
     MetricName,
-    may_be_of_all_streams,
     metric_of,
     own_metric_of,
     statistic_of,
@@ -174,8 +173,7 @@ def add_stated(
 
     A speed of decoding at several requests is that of all streams, unless its words say that it is one's.
     """
-    if metric == "decode_tps" and (point.concurrency or 1) > 1 and may_be_of_all_streams(point.name):
-        metric = "output_tps"
+    metric = metric_at_level(metric, point.name, point.concurrency)
     if value.low == 0 and not value.high and (note := zero_note(metric, unit or UNITS[metric])):
         load.notes += [note] if note not in load.notes else []
         return

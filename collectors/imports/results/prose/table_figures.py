@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.decoding_speeds import with_speeds_of_table
 from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
@@ -28,8 +28,6 @@ from collectors.imports.results.prose.heads import (
 from collectors.imports.results.prose.metric_names import (
     AIMED_AT,
     DERIVED,
-    OF_ALL_STREAMS,
-    may_be_of_all_streams,
     metric_of,
 )
 from collectors.imports.results.prose.number_text import (
@@ -64,8 +62,6 @@ from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.table_points import is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
-from load_records import Result
-from samples import Sample
 
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
@@ -82,10 +78,6 @@ DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
-SPEED_OF_DECODING = re.compile(
-    r"\b(?:decod(?:e|ing)|(?:token |text )?generation)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b",
-    re.IGNORECASE,
-)
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 
@@ -121,23 +113,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
-    load.rows[count_before:] = _with_speeds_of_decoding(load.rows[count_before:])
-
-
-def _with_speeds_of_decoding(rows: Sequence[Sample]) -> list[Sample]:
-    """Return the rows of a table with what it calls a decode speed beside that of the prompt as one stream's.
-
-    In a table with levels above 1 the speed of decoding is that of all streams together, at each level.
-    """
-    results = [row for row in rows if isinstance(row, Result)]
-    if any((row.concurrency or 1) > 1 for row in results):
-        changed = {id(row): "output_tps" for row in results
-                   if row.metric == "decode_tps" and may_be_of_all_streams(row.point)}  # fmt: skip
-    else:
-        has_prompt = any(row.metric == "prompt_tps" for row in results)
-        changed = {id(row): "decode_tps" for row in results if has_prompt and row.metric == "output_tps"
-                   and SPEED_OF_DECODING.search(row.point) and not OF_ALL_STREAMS.search(row.point)}  # fmt: skip
-    return [replace(row, metric=changed.get(id(row), row.metric)) if isinstance(row, Result) else row for row in rows]
+    load.rows[count_before:] = with_speeds_of_table(load.rows[count_before:])
 
 
 def _without_settings(title: str) -> str:
