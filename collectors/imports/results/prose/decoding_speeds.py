@@ -63,7 +63,7 @@ def metric_at_level(metric: str, name: str, concurrency: int | None) -> str:
     return "output_tps" if is_of_all else metric
 
 
-def with_speeds_of_table(rows: Sequence[Sample]) -> list[Sample]:
+def with_speeds_of_table(rows: Sequence[Sample], title: str) -> list[Sample]:
     """Return the rows of a table with what it calls a decode speed beside that of the prompt as one stream's.
 
     In a table with levels above 1 the speed of decoding is that of all streams together, at each level, if no series
@@ -71,8 +71,10 @@ def with_speeds_of_table(rows: Sequence[Sample]) -> list[Sample]:
     """
     results = [row for row in rows if isinstance(row, Result)]
     if any((row.concurrency or 1) > 1 for row in results):
-        of_one = _of_falling_series(results)
-        of_all = [row for row in results if row.metric == "decode_tps" and may_be_of_all_streams(row.point)]
+        of_one = _of_falling_series(results, title)
+        of_all = [
+            row for row in results if row.metric == "decode_tps" and may_be_of_all_streams(f"{row.point} {title}")
+        ]
         return _with_metric(_with_metric(rows, of_all, "output_tps"), of_one, "decode_tps")
     if not any(row.metric == "prompt_tps" for row in results):
         return list(rows)
@@ -97,21 +99,27 @@ def with_series_over_levels(rows: Sequence[Sample]) -> list[Sample]:
     return _with_metric(_with_metric(rows, of_all, "output_tps"), _of_falling_series(results), "decode_tps")
 
 
-def _series_of(rows: Sequence[Result]) -> list[list[Result]]:
-    """Return the speeds of decoding that differ in their level alone, or stand on one line."""
+def _series_of(rows: Sequence[Result], title: str = "") -> list[list[Result]]:
+    """Return the speeds of decoding that differ in their level alone, or stand on one line.
+
+    `title`: the words above a table, that may call them so.
+    """
     series: dict[str, list[Result]] = {}
     for row in rows:
         if row.concurrency is not None and row.metric in ("decode_tps", "output_tps"):
             line = match[1] if (match := _LINE.search(row.point)) else ""
             for key in {f"line {line}", _NUMBERS.sub("#", row.point)}:
                 series.setdefault(key, []).append(row)
-    return [members for members in series.values() if any(may_be_of_all_streams(row.point) for row in members)]
+    return [
+        members for members in series.values()
+        if any(may_be_of_all_streams(f"{row.point} {title}") for row in members)
+    ]  # fmt: skip
 
 
-def _of_falling_series(rows: Sequence[Result]) -> list[Result]:
+def _of_falling_series(rows: Sequence[Result], title: str = "") -> list[Result]:
     """Return the rows of series that fall with the level: all streams together are not slower than one alone."""
     falling_rows: list[Result] = []
-    for members in _series_of(rows):
+    for members in _series_of(rows, title):
         by_level = {row.concurrency or 1: row.value or 0.0 for row in members}
         speeds = [by_level[level] for level in sorted(by_level)]
         is_falling = len(speeds) == len(members) > 1 and all(low < high for high, low in pairwise(speeds))

@@ -50,6 +50,7 @@ from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
+from collectors.imports.results.prose.printed_matrices import read_printed_matrices
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
 from collectors.imports.results.prose.repeated_values import leave_out_own_rows, leave_out_repeated_tables
 from collectors.imports.results.prose.sections import Sections
@@ -62,6 +63,7 @@ from collectors.imports.results.prose.stated_settings import (
 )
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, compares_with_others, models_in
+from collectors.imports.results.prose.table_units import units_in_text, unread_table_note, with_unit_of_text
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.task_columns import with_shares_of_tasks
 from collectors.imports.results.prose.thousands import without_thousands_points
@@ -171,6 +173,7 @@ def has_table(head: str) -> bool:
     has_rule = has_rule or bool(read_column_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
+    has_rule = has_rule or bool(read_printed_matrices("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
@@ -230,7 +233,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
-        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
+        left_out = "".join(f" {note}" for note in load.notes)
+        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}{left_out}")
     return loads
 
 
@@ -255,9 +259,10 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     rows_without_heads, text = llama_rows.read_llama_rows(text, [*tables, *column_tables])
     glued_tables, text = read_glued_tables(text)
     bare_tables, text = read_bare_tables(text)
+    matrices, text = read_printed_matrices(text)
     flattened_tables, text = read_flattened_tables(text, _is_head)
     tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *rows_without_heads]
-    return [*tables, *glued_tables, *bare_tables, *flattened_tables], text
+    return [*tables, *glued_tables, *bare_tables, *matrices, *flattened_tables], text
 
 
 def _add_tables(
@@ -266,6 +271,7 @@ def _add_tables(
     """Add the figures of tables, without those of a machine's parts and of what is expected; return each one's rows."""
     lines, rows_of_tables = words_around.splitlines(), []
     rows_by_heading: dict[str, list[Sample]] = {}
+    figures_of_text = units_in_text(words_around) if tables else []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -273,9 +279,12 @@ def _add_tables(
         elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             heads = with_unit_of_latencies(table.heads, table.rows, above)
-            count_before = len(load.rows)
-            add_table(load, _in_section(table._replace(heads=heads), sections))
+            table, unit_note = with_unit_of_text(table._replace(heads=heads), figures_of_text)
+            count_before, count_of_notes = len(load.rows), len(load.notes)
+            add_table(load, _in_section(table, sections))
             rows = load.rows[count_before:]
+            is_noted = len(load.notes) > count_of_notes
+            load.notes += filter(None, [unit_note if rows else None if is_noted else unread_table_note(table)])
             if compares_with_others(table):
                 headings_above = filter(table.heading.startswith, rows_by_heading)
                 leave_out_own_rows(load, rows, [row for heading in headings_above for row in rows_by_heading[heading]])

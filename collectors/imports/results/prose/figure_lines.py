@@ -131,9 +131,11 @@ def _metrics_of(passage: Sequence[Figure]) -> set[str]:
 
 def _under(figure: Figure, labels: Sequence[str]) -> Figure:
     """Return a figure with the label above it that names the figure's metric: 'TTFT:' above 'vLLM: 81 ms'."""
+    last_word = figure.label.split()[-1]
     is_setting = SETTING.fullmatch(figure.label) or (
-        figure.unit is None and SETTING_HEAD.fullmatch(plain(figure.label))
-    )
+        figure.unit is None
+        and (SETTING_HEAD.fullmatch(plain(figure.label)) or any(head.fullmatch(last_word) for head in LEVEL_HEADS))
+    )  # 'c=1   c=2   c=4' are heads
     if figure.unit == "tok/s" and _SPEED_ALONE.fullmatch(figure.label) and any(map(names_side_alone, labels[:1])):
         return figure._replace(heading=labels[0])  # 'Throughput' under 'Prefill'
     if is_setting or metric_of(figure.label, figure.unit):

@@ -9,6 +9,7 @@ from collectors.imports.results.prose.units import RATES, may_have_figure, patte
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 _FIGURE_UNITS = f"{pattern_of(*RATES)}|{pattern_of('ms', 's', '%', factor=1.0)}"
 FIGURE = re.compile(rf"\dk? ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
+NUMBER_WITH_UNIT = re.compile(rf"\d[\d.,]{{0,15}}k? ?(?:{_FIGURE_UNITS})(?!\w)", re.IGNORECASE)
 MAX_LINE_CHARS = 240
 PAIR_WITH_UNIT = re.compile(  # 'ttft_p50_ms = 81.5'
     r"(?<![\w/])[A-Za-z]\w{0,40}_(?:m?s|sec|tps|toks?_s|tok(?:en)?s?_per_s(?:ec)?)(?:_\w{1,10})?\s{0,20}[:=]\s{0,40}\d",

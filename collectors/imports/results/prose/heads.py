@@ -65,6 +65,10 @@ DERIVED_HEAD = words(  # of a column that compares others
     r"|bf16|fp16)(?: .{0,40})?"
     r"|\W*(?:% |change |relative |\w{1,12} )?vs\.? .*|\W*(?:compared|relative) to .*"
 )
+PUBLISHED_HEAD = words(  # of a column or a row of what others state
+    r"(?:the |their )?(?:readme|docs?|documentation|data ?sheet|spec sheet|paper|blog(?: post)?|model card)"
+    r"(?: (?:says?|claims?|numbers?|values?|figures?|results?))?(?: \([^()]{1,40}\))?"
+)
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"
     r"|(?:# ?|n |num |num(?:ber)? of |total )?(?:requests?|reqs?|prompts?|runs?|samples?|iterations?|trials?|gpus?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
@@ -22,7 +22,7 @@ from collectors.imports.results.prose.metric_names import (
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
-from collectors.imports.results.prose.repeated_values import StoredValues
+from collectors.imports.results.prose.repeated_values import StoredValues, rounds_to
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import Statement, read_sentences
 from collectors.imports.results.prose.stated_figures import (
@@ -63,6 +63,8 @@ VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s{{0,60}}(?:{NUMBER})\s*", re.IGNORECASE)
 LEAST_LINES_OF_SERIES = 2
+DECIMAL = re.compile(r"(?<![\w.,])\d{1,9}\.\d{1,3}(?![\w.,%])")
+LEAST_NUMBERS_OF_ROW = 4
 
 
 def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
@@ -258,6 +260,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
     statements = read_sentences(text, sections.labels_of)
     points = [_point_of(statement, sections) for statement in statements]
     lines_of_series = _lines_of_series(statements, lines, sections)
+    lines_of_titles = {number for number, line in enumerate(lines, 1) if number == 1 or line.startswith("#")}
     repeats = [
         statement.line not in lines_of_series and stored_values.has(statement, point)
         for statement, point in zip(statements, points, strict=True)
@@ -271,7 +274,8 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             stored_values.has_single(statement) if statement.line in lines_of_series
             else stored_values.has(statement, point, statement.paragraph in repeating_paragraphs)
         )  # fmt: skip
-        if is_repeat:
+        is_title = statement.line in lines_of_titles
+        if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, lines))):
             is_exact = stored_values.has_exactly(statement)
             roundings += [] if is_exact else [f"{statement.value.low:.12g} {statement.value.unit or ''}".strip()]
         else:
@@ -281,6 +285,14 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             statistic = led_by if statement.statistic == STATED else statement.statistic
             add_stated(load, point, statement.value, metric, factor, unit, statistic)
     load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
+
+
+def _is_in_row(statement: Statement, lines: Iterable[str]) -> bool:
+    """Return whether an approximate figure rounds a number of a line of many, as a table has that lost its cells."""
+    rows = (numbers for line in lines if len(numbers := DECIMAL.findall(line)) >= LEAST_NUMBERS_OF_ROW)
+    return statement.value.is_approximate and any(
+        rounds_to(float(number), statement.value.low) for numbers in rows for number in numbers
+    )
 
 
 def _lines_of_series(statements: Sequence[Statement], lines: Sequence[str], sections: Sections) -> set[int]:

@@ -51,6 +51,7 @@ _NOTE_MARK = re.compile(
 )
 _DECIMAL = re.compile(r"^([~≈]?\d{1,4}),(\d{1,2})$")  # no thousands
 _SPACED_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}) (\d{3})(?: (\d{3}))?(?! ?\d)")  # '5 464 ms'
+_NAMED_FIGURE = re.compile(rf"(?:[-*•] )?[^:=|]{{1,80}}[:=] {{0,9}}(?:{NUMBER})[.;]?", re.IGNORECASE)
 _SYMBOLS = r"\u26a1\u2b50\U0001f300-\U0001faff\ufe0f"
 _DECORATION = re.compile(  # '\u26a1 45 tok/s \u2b50', '16.4\u00b9'
     rf"^[{_SYMBOLS}]{{1,4}} | [\u2190-\u2bff{_SYMBOLS}]{{1,6}}$"
@@ -210,6 +211,12 @@ def with_bracket_as_part(cell: str) -> str:
     parts = f"{match['value']}; {match['inner']}"
     kinds = [_KINDS.get(value.unit or "") for _, value in read_parts(parts)]
     return parts if len(kinds) == 2 and None not in kinds and kinds[0] != kinds[1] else cell
+
+
+def states_figure(line: str) -> bool:
+    """Return whether a line is a name and its figure, so that it is no title of what stands below: 'TTFT: 81 ms'."""
+    match = _NAMED_FIGURE.fullmatch(line.strip().replace("**", ""))
+    return match is not None and match["unit"] is not None
 
 
 def is_inverse(speed: StatedNumber, time_per_token: StatedNumber) -> bool:

@@ -56,6 +56,15 @@ class StoredValues:
             for end in _ends_of(statement)
         )
 
+    def has_rounded(self, statement: Statement) -> bool:
+        """Return whether an approximate figure rounds a stored value of its unit to its own digits: '~50' is 48.9."""
+        unit, factor = _name_of(statement), statement.metric_name.factor
+        names = {unit, statement.value.unit or unit}
+        return statement.value.is_approximate and any(
+            rounds_to(value, converted(statement.value.low, factor)) for name in names
+            for value in self._values.get(name, [])
+        )  # fmt: skip
+
     def _has_other_metric(self, statement: Statement, value: float) -> bool:
         """Return whether a value of many digits is stored under another name."""
         is_long = len(_digits(value)) >= LEAST_DIGITS_OF_OTHER_METRIC
@@ -149,6 +158,16 @@ def _in_base_unit(value: float, unit: str | None) -> tuple[str | None, float]:
 def _digits(value: float) -> str:
     """Return the digits of a number that are significant: '4040' has three."""
     return f"{value:f}".rstrip("0").replace(".", "").strip("0")
+
+
+def significant_digits(value: float) -> int:
+    return len(_digits(value))
+
+
+def rounds_to(value: float, rounded: float) -> bool:
+    """Return whether a number with fewer digits is another one rounded to these."""
+    digits = significant_digits(rounded)
+    return value > 0 and digits > 0 and float(f"{Decimal(repr(value)):.{digits - 1}e}") == rounded
 
 
 def _decimals(value: float) -> int:

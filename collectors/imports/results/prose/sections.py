@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
-from collectors.imports.results.prose.figure_marks import BULLET, FIGURE, MAX_LINE_CHARS
+from collectors.imports.results.prose.figure_marks import BULLET, FIGURE, MAX_LINE_CHARS, NUMBER_WITH_UNIT
 from collectors.imports.results.prose.headings import (
     BARS,
     Heading,
@@ -82,8 +82,9 @@ class Sections:
         return (latency, *labels) if latency and not is_known else labels
 
     def unit_heading_of(self, line: int) -> str:
-        """Return the innermost heading of a line that states a unit; empty without any."""
-        return next((heading for heading in reversed(self._path(line)) if unit_in(heading)), "")
+        """Return the innermost heading of a line that states a unit, its own figures aside; empty without any."""
+        headings = reversed(self._path(line))
+        return next((heading for heading in headings if unit_in(NUMBER_WITH_UNIT.sub("", heading))), "")
 
     def level_of(self, line: int) -> str:
         """Return the level of the load that a line above states for it, as 'concurrency 8'; empty without any."""

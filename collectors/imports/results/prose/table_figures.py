@@ -15,6 +15,7 @@ from collectors.imports.results.prose.heads import (
     LENGTH_HEAD,
     LIMIT_HEAD,
     METRIC_HEAD,
+    PUBLISHED_HEAD,
     SETTING_HEAD,
     SPEED_HEAD,
     UNIT_HEAD,
@@ -37,6 +38,7 @@ from collectors.imports.results.prose.number_text import (
     read_parts,
     read_statistics,
     states_failure,
+    states_figure,
     with_bracket_as_part,
 )
 from collectors.imports.results.prose.sentences import read_sentences
@@ -85,6 +87,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
+    is_statement |= states_figure(table.title)
     title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(_with_quantiles(table.heads), _with_statistics(_filled(table)), title)
     heads = with_rates_sent(heads)
@@ -113,7 +116,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
-    load.rows[count_before:] = with_speeds_of_table(load.rows[count_before:])
+    load.rows[count_before:] = with_speeds_of_table(load.rows[count_before:], title)
 
 
 def _without_settings(title: str) -> str:
@@ -239,7 +242,8 @@ def compares_with_others(table: Table) -> bool:
 def _is_no_measurement(name: str) -> bool:
     """Return whether a row or column compares others or states an aim."""
     name = WITH_DEVIATION.sub("", name)
-    return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
+    is_of_others = AIMED_AT.search(plain(name)) or PUBLISHED_HEAD.fullmatch(plain(name))
+    return bool(is_of_others or DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name))
 
 
 def _is_ratio(name: str, heads: Sequence[str]) -> bool:

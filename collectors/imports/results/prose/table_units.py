@@ -1,0 +1,124 @@
+"""Finds the unit of a table without any in the words around it, if they state one of its cells; notes unread tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.prose.figure_marks import FIGURE
+from collectors.imports.results.prose.heads import LENGTH_HEAD, SETTING_HEAD, names_latency, plain
+from collectors.imports.results.prose.number_text import NUMBER, parse_number, read_cell, states_figure
+from collectors.imports.results.prose.repeated_values import rounds_to, significant_digits
+from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.prose.units import implied_unit, may_have_figure, unit_in
+
+_NUMBER = re.compile(NUMBER, re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+_DIGITS = re.compile(r"\d+")
+_OF_SETTINGS = re.compile(
+    r"(?:(?:server|model|engine|load|hardware) )?(?:settings?|param(?:eter)?s?|flags?|options?|config(?:uration)?"
+    r"|arg(?:ument)?s?|variables?|fields?|components?|specs?|versions?|packages?)",
+    re.IGNORECASE,
+)
+UNITS = ("tok/s", "ms")
+MAX_LINE_CHARS, MAX_LINES, MAX_WORDS_CHARS = 400, 5_000, 80
+LEAST_DIGITS, LEAST_LETTERS, LEAST_CELLS, MANY_CELLS = 2, 4, 2, 4
+
+
+class StatedUnit(NamedTuple):
+    """A figure of the text with its unit, and the words of its line."""
+
+    low: float
+    is_approximate: bool
+    unit: str
+    words: str
+
+
+def units_in_text(text: str) -> list[StatedUnit]:
+    """Return the speeds and latencies that the lines of a text state, tables aside."""
+    lines = [line.strip() for line in text.splitlines()[:MAX_LINES] if len(line) <= MAX_LINE_CHARS]
+    return [
+        StatedUnit(value.low, value.is_approximate, value.unit, line.lstrip("#*-> ")[:MAX_LINE_CHARS])
+        for line in lines if line.count("|") < 2 and may_have_figure(line)
+        for match in _NUMBER.finditer(line) if (value := parse_number(match)).unit in UNITS
+    ]  # fmt: skip
+
+
+def with_unit_of_text(table: Table, figures: Iterable[StatedUnit]) -> tuple[Table, str | None]:
+    """Return a table with the unit of a figure of the text that states one of its cells, and a note; else as it is.
+
+    'At c8 it gives ~240 tok/s' states a cell 242.0 of a row 'c8'; only the rows that are named like it have its unit.
+    """
+    if _states_unit(table):
+        return table, None
+    proofs = [
+        (figure, row_number)
+        for figure in figures for row_number, row in enumerate(table.rows)
+        if _names_row(figure, row[0]) and any(_rounds(figure, cell) for cell in _plain_cells(table, row))
+    ]  # fmt: skip
+    if len({figure.unit for figure, _ in proofs}) != 1:
+        return table, None
+    figure, row_number = proofs[0]
+    shape = _shape(table.rows[row_number][0])
+    rows = [
+        [row[0], *(f"{plain(cell)} {figure.unit}" if _is_plain(table, column, cell) else cell
+                   for column, cell in enumerate(row[1:], 1))]
+        if row and _shape(row[0]) == shape else row
+        for row in table.rows
+    ]  # fmt: skip
+    note = (
+        f"The table at line {table.line} states no unit: {figure.unit} is that of “{figure.words[:MAX_WORDS_CHARS]}”."
+    )
+    return table._replace(rows=rows), note
+
+
+def unread_table_note(table: Table) -> str | None:
+    """Return a note on a table of which nothing was read, if it has numbers without a unit that may be results."""
+    is_of_settings = bool(table.heads) and _OF_SETTINGS.fullmatch(plain(table.heads[0])) is not None
+    cells = [cell for row in table.rows for cell in _plain_cells(table, row)]
+    has_decimals = sum("." in cell for cell in cells) >= LEAST_CELLS
+    if is_of_settings or _states_unit(table) or not (has_decimals or len(cells) >= MANY_CELLS):
+        return None
+    heads = ", ".join(repr(plain(head)) for head in table.heads if head)[:MAX_WORDS_CHARS]
+    return f"The table at line {table.line} states no unit: its numbers were left out ({heads})."
+
+
+def _states_unit(table: Table) -> bool:
+    title = "" if states_figure(table.title) else table.title
+    names = (*table.heads, *(row[0] for row in table.rows if row), title)
+    has_figure = any(FIGURE.search(cell) for row in table.rows for cell in row)
+    return has_figure or any(unit_in(name) or implied_unit(name) for name in names)
+
+
+def _plain_cells(table: Table, row: Sequence[str]) -> list[str]:
+    return [plain(cell) for column, cell in enumerate(row[1:], 1) if _is_plain(table, column, cell)]
+
+
+def _is_plain(table: Table, column: int, cell: str) -> bool:
+    """Return whether a cell is a number alone, and no latency, length or setting."""
+    head = plain(table.heads[column]) if column < len(table.heads) else ""
+    is_other = SETTING_HEAD.fullmatch(head) or LENGTH_HEAD.fullmatch(head) or names_latency(head)
+    value = None if is_other else read_cell(cell)
+    return value is not None and value.unit is None and not value.words and value.high is None
+
+
+def _names_row(figure: StatedUnit, label: str) -> bool:
+    """Return whether the line of a figure has the word that a row begins with: 'C1' of 'C1 greedy'."""
+    match = _WORD.search(plain(label))
+    return (
+        match is not None and re.search(rf"(?<!\w){re.escape(match[0])}(?!\w)", figure.words, re.IGNORECASE) is not None
+    )
+
+
+def _rounds(figure: StatedUnit, cell: str) -> bool:
+    """Return whether a figure is a cell with fewer digits; a single digit counts if it is called approximate."""
+    value = read_cell(cell)
+    is_possible = significant_digits(figure.low) >= LEAST_DIGITS or figure.is_approximate
+    return is_possible and value is not None and rounds_to(value.low, figure.low)
+
+
+def _shape(label: str) -> str:
+    """Return the first word of a label without its digits."""
+    match = _WORD.search(plain(label))
+    return _DIGITS.sub("#", match[0]).lower() if match else ""

@@ -1,0 +1,97 @@
+"""Tables and matrices of plain numbers: with the unit of their title, of the words around them, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.log_file import ImportRefusedError
+from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+from tests.collectors.imports.test_prose_figures import results_of_text
+
+BOXES = (
+    "# C1 ~50 tok/s, README says 83\n\nThe accept length is 2.75.\n\n| | README | this box |\n|---|---|---|\n"
+    "| C1 default | 83.5 | **48.9** |\n| C1 greedy | 87.5 | **50.8** |\n| C8 default | 327.5 | 242.0 |\n"
+    "| pages | 4.5 | 5.5 |\n"
+)
+
+
+def test_the_unit_of_a_table_is_that_of_words_that_state_one_of_its_cells(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, "issue.md", BOXES)
+    rows = [(row.point, row.metric, row.value, row.unit, row.concurrency) for row in results_of(load)]
+    assert rows == [
+        ("C1 default: this box (line 7)", "stated", 48.9, "tok/s", 1),
+        ("C1 greedy: this box (line 8)", "stated", 50.8, "tok/s", 1),
+        ("C8 default: this box (line 9)", "stated", 242.0, "tok/s", 8),
+        (rows[-1][0], "acceptance_length", 2.75, "tokens", None),
+    ]  # neither the row of another name, nor what the README states, nor the title's rounding
+    assert "The table at line 5 states no unit: tok/s is that of “C1 ~50 tok/s, README says 83”." in load.notes
+
+
+@pytest.mark.parametrize(
+    "title", ["# C1 ~60 tok/s", "# The speed is ~50 tok/s", "# C1 is fast", "# C1 ~50 tok/s, TTFT of C1 51 ms"]
+)
+def test_a_table_without_a_unit_does_not_vanish_without_a_note(tmp_path: Path, title: str) -> None:
+    text = BOXES.replace("# C1 ~50 tok/s, README says 83", title)
+    load = load_of(_file(tmp_path, text))
+    assert not {48.9, 50.8} & {row.value for row in results_of(load)}
+    assert "README" in " ".join(load.notes)
+
+
+def test_a_table_of_settings_needs_no_note(tmp_path: Path) -> None:
+    text = "TTFT: 81.5 ms\n\n| Setting | Value |\n|---|---|\n| temperature | 0.75 |\n| top_p | 0.95 |\n"
+    load = load_of(_file(tmp_path, text))
+    assert [row.value for row in results_of(load)] == [81.5] and load.notes == []
+
+
+def test_a_figure_above_a_table_is_no_title(tmp_path: Path) -> None:
+    text = "TTFT: 81.5 ms\n\n| | A | B |\n|---|---|---|\n| x | 10.5 | 20.5 |\n| y | 9.5 | 18.5 |\n"
+    load = load_of(_file(tmp_path, text))
+    assert [row.value for row in results_of(load)] == [81.5]
+    assert load.notes == ["The table at line 3 states no unit: its numbers were left out ('A', 'B')."]
+
+
+@pytest.mark.parametrize(
+    ("title", "metric"),
+    [
+        ("Output throughput (tok/s)\n\n", "output_tps"),
+        ("TTFT (ms) by prompt length and concurrency\n------------------\n", "ttft_ms"),
+        ("### Decode tok/s\n", "decode_tps"),
+    ],
+)
+def test_a_matrix_has_the_unit_of_its_title(tmp_path: Path, title: str, metric: str) -> None:
+    heads = "         c=1      c=2      c=4\n"
+    rows = results_of_text(tmp_path, f"{title}{heads}128     10.5   1120.5   2240.5\n512      9.5   1118.5   2236.5\n")
+    metric = "output_tps" if metric == "decode_tps" else metric  # at several levels
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        (metric, value, level) for values in ((10.5, 1120.5, 2240.5), (9.5, 1118.5, 2236.5))
+        for level, value in zip((1, 2, 4), values, strict=True)
+    ]  # fmt: skip
+
+
+def test_lines_below_words_without_a_unit_are_no_matrix(tmp_path: Path) -> None:
+    text = "TTFT: 81.5 ms\n\nWhat we bought\n       cards   hosts\n2025     10.5    20.5\n2026      9.5    18.5\n"
+    assert [row.value for row in results_of_text(tmp_path, text)] == [81.5]
+
+
+ROWS = (
+    "Engine Code TPS Text TPS TTFT VRAM Deg.\n"
+    "Tiny-8B 96.8 63.9 361ms 22304 34.6 −32.1% b Tiny-8B 87.8 58.6 341ms 20508 32.1\n"
+)
+
+
+def test_a_rounded_figure_of_a_title_is_no_result_beside_the_exact_one(tmp_path: Path) -> None:
+    with pytest.raises(ImportRefusedError, match=r"repeats a value in other words was left out: 100 tok/s"):
+        load_of(_file(tmp_path, f"Pushing ~100 TPS on one card\n\n{ROWS}"))
+    (load,) = loads_of_text(tmp_path, "post.md", "# Pushing ~100 tok/s\n\nDecode: 96.8 tok/s\n")
+    assert [row.value for row in results_of(load)] == [96.8]
+    (other,) = loads_of_text(tmp_path, "post.md", "# Pushing ~100 tok/s\n\nDecode: 46.8 tok/s\n")
+    assert [row.value for row in results_of(other)] == [46.8, 100.0]
+
+
+def _file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "issue.md"
+    path.write_text(text)
+    return path
