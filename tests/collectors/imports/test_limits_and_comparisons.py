@@ -67,3 +67,16 @@ def test_a_heading_without_a_model_belongs_to_the_last_one_with_a_model(tmp_path
     assert points[59.5].startswith("gpt-oss-20b — one node, Effect of eager mode")
     assert points[61.5].startswith("gpt-oss-20b — one node, Effect of the cache")
     assert points[81.5].startswith("Gemma3-4B — one node: ")
+
+
+@pytest.mark.parametrize("heading", ["RTX 5090", "What the other card does"])
+def test_a_heading_of_another_card_or_of_words_is_a_section_of_its_own(tmp_path: Path, heading: str) -> None:
+    table = "| Config | tok/s |\n|---|---|\n| plain | {} |\n"
+    below = (
+        table.format(81.5)
+        if heading == "RTX 5090"
+        else "It stays flat at 81.5 tok/s whatever the length of a prompt is, up to 64K.\n"
+    )
+    text = f"Qwen3-8B — A\n{table.format(17.5)}Gemma3-4B — B\n{table.format(33.5)}{heading}\n{below}"
+    points = {row.value: row.point for row in results_of_text(tmp_path, text)}
+    assert "Gemma" not in points[81.5]

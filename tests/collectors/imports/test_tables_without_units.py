@@ -40,6 +40,12 @@ def test_a_table_without_a_unit_does_not_vanish_without_a_note(tmp_path: Path, t
     assert "README" in " ".join(load.notes)
 
 
+def test_a_heading_with_a_figure_of_the_table_has_its_unit(tmp_path: Path) -> None:
+    text = "# Row of a new card: 63.5 → 96.5 tok/s\n\n| | Baseline | With flag |\n|---|---|---|\n| this | {} | 96.5 |\n"
+    rows = results_of_text(tmp_path, text.format(63.5))
+    assert [(row.value, row.unit) for row in rows] == [(63.5, "tok/s"), (96.5, "tok/s")]
+
+
 def test_a_table_of_settings_needs_no_note(tmp_path: Path) -> None:
     text = "TTFT: 81.5 ms\n\n| Setting | Value |\n|---|---|\n| temperature | 0.75 |\n| top_p | 0.95 |\n"
     load = load_of(_file(tmp_path, text))

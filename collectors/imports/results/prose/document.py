@@ -340,9 +340,9 @@ def _is_of_machine(table: Table, headings: Sequence[str]) -> bool:
 def _in_section(table: Table, sections: Sections) -> Table:
     """Return a table with the headings that tell it apart; the innermost with a unit is its title if it has none."""
     title = table.title if unit_in(table.title) or test_unit(table.title) else ""
-    return table._replace(
-        heading=sections.heading_of(table.line), title=title or sections.unit_heading_of(table.line) or table.title
-    )
+    cells = {cell for row in table.rows for cell in row}
+    title = title or sections.unit_heading_of(table.line, cells) or table.title
+    return table._replace(heading=sections.heading_of(table.line), title=title)
 
 
 def _add_settings(load: LoadBuilder, settings: StatedSettings) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE
 from collectors.imports.results.prose.figure_marks import FIGURE, MAX_LINE_CHARS
+from collectors.imports.results.prose.gpus import gpu_of
 from collectors.imports.results.prose.stated_settings import model_in_line
 from collectors.imports.results.prose.units import unit_in
 from collectors.imports.results.tools.printed_block import MODEL_LINE
@@ -68,11 +69,11 @@ def headings_of(lines: Sequence[str], models: Mapping[int, Heading]) -> dict[int
             )
         ):
             headings[index] = heading
-    return _with_parts_of_models(headings)
+    return _with_parts_of_models(headings, lines)
 
 
-def _with_parts_of_models(headings: Mapping[int, Heading]) -> dict[int, Heading]:
-    """Return headings in which those that name no model are parts of the section of one of their level that does.
+def _with_parts_of_models(headings: Mapping[int, Heading], lines: Sequence[str]) -> dict[int, Heading]:
+    """Return headings in which those of tables that name no model are parts of the section of one that does.
 
     Pages that were copied have all their headings on one level: 'Without graphs' below 'Tiny-8B, one node'.
     """
@@ -82,7 +83,8 @@ def _with_parts_of_models(headings: Mapping[int, Heading]) -> dict[int, Heading]
     parts: dict[int, Heading] = {}
     is_of_model = False
     for index, heading in headings.items():
-        is_part = heading.level == BOLD_LEVEL and is_of_model and not names[index]
+        is_of_table = "".join(lines[index + 1 : index + 2]).startswith("|") and gpu_of(heading.words) is None
+        is_part = heading.level == BOLD_LEVEL and is_of_model and not names[index] and is_of_table
         if heading.level <= BOLD_LEVEL:
             is_of_model = is_part or bool(names.get(index))
         parts[index] = heading._replace(level=BOLD_LEVEL + PART_OF_LEVEL, is_of_model=True) if is_part else heading

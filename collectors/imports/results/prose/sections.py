@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
@@ -20,6 +20,7 @@ from collectors.imports.results.prose.line_labels import bare_names, caption_abo
 from collectors.imports.results.prose.units import unit_in
 
 LATENCY_OF_LEAD = re.compile(r"\b(?:TTFT|ITL|TPOT|time to first token|inter-token latency)\b", re.IGNORECASE)
+DECIMAL = re.compile(r"(?<![\w.,])\d{1,9}\.\d{1,9}(?![\w.,])")
 MAX_LINES_OF_LIST = 40
 MOST_WORDS_OF_LABEL = 5  # a longer one is a sentence
 
@@ -81,10 +82,12 @@ class Sections:
         is_known = any(latency in label and len(label.split()) <= MOST_WORDS_OF_LABEL for label in labels[:1])
         return (latency, *labels) if latency and not is_known else labels
 
-    def unit_heading_of(self, line: int) -> str:
-        """Return the innermost heading of a line that states a unit, its own figures aside; empty without any."""
-        headings = reversed(self._path(line))
-        return next((heading for heading in headings if unit_in(NUMBER_WITH_UNIT.sub("", heading))), "")
+    def unit_heading_of(self, line: int, cells: Collection[str] = ()) -> str:
+        """Return the innermost heading of a line that states a unit; empty without any.
+
+        That of a figure of its own is one only if `cells` have a decimal number of the heading: '45.5 → 60 tok/s'.
+        """
+        return next((heading for heading in reversed(self._path(line)) if _states_unit(heading, cells)), "")
 
     def level_of(self, line: int) -> str:
         """Return the level of the load that a line above states for it, as 'concurrency 8'; empty without any."""
@@ -97,6 +100,13 @@ class Sections:
 
     def _path(self, line: int) -> tuple[str, ...]:
         return self._paths[line - 1].names if 0 < line <= len(self._paths) else ()
+
+
+def _states_unit(heading: str, cells: Collection[str]) -> bool:
+    is_of_figure = unit_in(heading) is not None and unit_in(NUMBER_WITH_UNIT.sub("", heading)) is None
+    return unit_in(heading) is not None and (
+        not is_of_figure or any(number in cell for number in DECIMAL.findall(heading) for cell in cells)
+    )
 
 
 def _latency_of_list(lines: Sequence[str], line: int) -> str:
