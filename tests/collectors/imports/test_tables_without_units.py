@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.unread_lines import unread_note
 from tests.collectors.imports.captured import load_of, results_of
 from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_prose_figures import results_of_text
@@ -101,3 +102,24 @@ def _file(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "issue.md"
     path.write_text(text)
     return path
+
+
+RUN_TOGETHER = "Model TTFT (ms) TPOT (ms) Decode (tok/s) Tiny-7B Q4 81.5 12.5 45.5 Tiny-8B Q8 {} 14.5 35.5\n"
+
+
+def test_a_table_on_one_line_is_cut_at_its_names(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, f"What we saw\n\n{RUN_TOGETHER.format(95.5)}")
+    assert [(row.metric, row.value, row.point.partition(":")[0]) for row in rows] == [
+        ("ttft_ms", 81.5, "Tiny-7B Q4"), ("tpot_ms", 12.5, "Tiny-7B Q4"), ("decode_tps", 45.5, "Tiny-7B Q4"),
+        ("ttft_ms", 95.5, "Tiny-8B Q8"), ("tpot_ms", 14.5, "Tiny-8B Q8"), ("decode_tps", 35.5, "Tiny-8B Q8"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", ["", "95.5 96.5", "95.5 or"])
+def test_a_table_that_cannot_be_cut_for_sure_is_not_read(tmp_path: Path, cell: str) -> None:
+    text = f"Acceptance length: 2.75\n\n{RUN_TOGETHER.format(cell)}"
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [row.value for row in results_of(load)] == [2.75]
+    assert str(unread_note(text, [load])).startswith(
+        "Not read: “Model TTFT (ms) TPOT (ms) Decode (tok/s) Tiny-7B Q4 81.5"
+    )

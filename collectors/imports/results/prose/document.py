@@ -53,6 +53,7 @@ from collectors.imports.results.prose.number_text import TIMED, read_cell, with_
 from collectors.imports.results.prose.printed_matrices import read_printed_matrices
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
 from collectors.imports.results.prose.repeated_values import leave_out_own_rows, leave_out_repeated_tables
+from collectors.imports.results.prose.run_together_tables import read_run_together_tables
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
@@ -173,6 +174,7 @@ def has_table(head: str) -> bool:
     has_rule = has_rule or bool(read_column_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
+    has_rule = has_rule or bool(read_run_together_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_printed_matrices("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
@@ -259,10 +261,11 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     rows_without_heads, text = llama_rows.read_llama_rows(text, [*tables, *column_tables])
     glued_tables, text = read_glued_tables(text)
     bare_tables, text = read_bare_tables(text)
+    run_together_tables, text = read_run_together_tables(text)
     matrices, text = read_printed_matrices(text)
     flattened_tables, text = read_flattened_tables(text, _is_head)
     tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *rows_without_heads]
-    return [*tables, *glued_tables, *bare_tables, *matrices, *flattened_tables], text
+    return [*tables, *glued_tables, *bare_tables, *run_together_tables, *matrices, *flattened_tables], text
 
 
 def _add_tables(

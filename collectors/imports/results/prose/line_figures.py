@@ -50,6 +50,7 @@ SECOND_VALUE = re.compile(
 NO_LABEL = re.compile(r"[:=|`\"]")
 MIN_LABEL_CHARS, MAX_LABEL_CHARS = 2, 70
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
+IN_BRACKETS, LEAST_HEADS = re.compile(r"\([^()\d]{1,20}\)"), 2  # of a table on one line
 RULE_BELOW = re.compile(r"\s{0,12}[-=─]{3,400}\s{0,12}")
 HEADS = re.compile(r"\s{2,200}|\t")
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
@@ -110,7 +111,8 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     if len(line) > 400 or "|" in line or not line[-3:].strip():
         return None
     is_bare = line.rstrip()[-1:].isdigit() or line.rstrip()[-1:] == "*"
-    if is_bare and (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+    match = BARE_NUMBERS.fullmatch(line.strip()) if is_bare else None
+    if match and unit_in(match["label"]) and len(IN_BRACKETS.findall(match["label"])) < LEAST_HEADS:
         cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
         return match["label"], [value for value in cells if value]
     if not may_have_figure(line):
