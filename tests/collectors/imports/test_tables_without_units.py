@@ -38,7 +38,10 @@ def test_a_table_without_a_unit_does_not_vanish_without_a_note(tmp_path: Path, t
     text = BOXES.replace("# C1 ~50 tok/s, README says 83", title)
     load = load_of(_file(tmp_path, text))
     assert not {48.9, 50.8} & {row.value for row in results_of(load)}
-    assert "README" in " ".join(load.notes)
+    assert (
+        "Left out, since they state no unit, were the numbers of the tables at line 5 ('README', 'this box')."
+        in load.notes
+    )
 
 
 def test_a_heading_with_a_figure_of_the_table_has_its_unit(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_a_figure_above_a_table_is_no_title(tmp_path: Path) -> None:
     text = "TTFT: 81.5 ms\n\n| | A | B |\n|---|---|---|\n| x | 10.5 | 20.5 |\n| y | 9.5 | 18.5 |\n"
     load = load_of(_file(tmp_path, text))
     assert [row.value for row in results_of(load)] == [81.5]
-    assert load.notes == ["The table at line 3 states no unit: its numbers were left out ('A', 'B')."]
+    assert load.notes == ["Left out, since they state no unit, were the numbers of the tables at line 3 ('A', 'B')."]
 
 
 @pytest.mark.parametrize(

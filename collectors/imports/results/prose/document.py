@@ -63,8 +63,13 @@ from collectors.imports.results.prose.stated_settings import (
     without_settings_of_arms,
 )
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
-from collectors.imports.results.prose.table_figures import add_table, compares_with_others, models_in
-from collectors.imports.results.prose.table_units import units_in_text, unread_table_note, with_unit_of_text
+from collectors.imports.results.prose.table_figures import NO_UNIT, add_table, compares_with_others, models_in
+from collectors.imports.results.prose.table_units import (
+    has_unread_numbers,
+    units_in_text,
+    unread_tables_note,
+    with_unit_of_text,
+)
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.task_columns import with_shares_of_tasks
 from collectors.imports.results.prose.thousands import without_thousands_points
@@ -106,6 +111,7 @@ from collectors.imports.results.tools import (
     vegeta,
     vllm_multi_turn,
 )
+from collectors.imports.results.unread_lines import unread_note
 from load_records import Result
 from samples import Sample
 
@@ -228,6 +234,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(tables_of_arm, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
+    notes_of_figures = list(load.notes)
     name_arms(loads, sections)
     headings = [table.heading for table in tables_here]
     settings = read_settings(text, models_in(tables_here), words_around, headings)
@@ -235,7 +242,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
-        left_out = "".join(f" {note}" for note in load.notes)
+        unread = unread_note(text, []) if notes_of_figures else None
+        left_out = "".join(f" {note}" for note in (*notes_of_figures, *filter(None, [unread])))
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}{left_out}")
     return loads
 
@@ -275,6 +283,7 @@ def _add_tables(
     lines, rows_of_tables = words_around.splitlines(), []
     rows_by_heading: dict[str, list[Sample]] = {}
     figures_of_text = units_in_text(words_around) if tables else []
+    unread_tables: list[Table] = []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -286,13 +295,16 @@ def _add_tables(
             count_before, count_of_notes = len(load.rows), len(load.notes)
             add_table(load, _in_section(table, sections))
             rows = load.rows[count_before:]
-            is_noted = len(load.notes) > count_of_notes
-            load.notes += filter(None, [unit_note if rows else None if is_noted else unread_table_note(table)])
+            is_noted = any(NO_UNIT in note for note in load.notes[count_of_notes:])
+            if not rows and not is_noted and has_unread_numbers(table):
+                unread_tables.append(table)
+            load.notes += [unit_note] if rows and unit_note else []
             if compares_with_others(table):
                 headings_above = filter(table.heading.startswith, rows_by_heading)
                 leave_out_own_rows(load, rows, [row for heading in headings_above for row in rows_by_heading[heading]])
             rows_by_heading.setdefault(table.heading, []).extend(rows)
             rows_of_tables.append(load.rows[count_before:])
+    load.notes += [unread_tables_note(unread_tables)] if unread_tables else []
     return rows_of_tables
 
 

@@ -78,6 +78,7 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
+NO_UNIT = "states no unit"
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -231,7 +232,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
         if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
-            load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+            load.notes.append(f"The column {head!r} {NO_UNIT}: its numbers were left out.")
 
 
 def compares_with_others(table: Table) -> bool:

@@ -23,6 +23,7 @@ _OF_SETTINGS = re.compile(
 )
 UNITS = ("tok/s", "ms")
 MAX_LINE_CHARS, MAX_LINES, MAX_WORDS_CHARS = 400, 5_000, 80
+MOST_TABLES, MOST_HEADS, MAX_HEAD_CHARS = 6, 4, 40
 LEAST_DIGITS, LEAST_LETTERS, LEAST_CELLS, MANY_CELLS = 2, 4, 2, 4
 
 
@@ -73,15 +74,22 @@ def with_unit_of_text(table: Table, figures: Iterable[StatedUnit]) -> tuple[Tabl
     return table._replace(rows=rows), note
 
 
-def unread_table_note(table: Table) -> str | None:
-    """Return a note on a table of which nothing was read, if it has numbers without a unit that may be results."""
+def has_unread_numbers(table: Table) -> bool:
+    """Return whether a table without a unit, of which nothing was read, has numbers that may be results."""
     is_of_settings = bool(table.heads) and _OF_SETTINGS.fullmatch(plain(table.heads[0])) is not None
     cells = [cell for row in table.rows for cell in _plain_cells(table, row)]
     has_decimals = sum("." in cell for cell in cells) >= LEAST_CELLS
-    if is_of_settings or _states_unit(table) or not (has_decimals or len(cells) >= MANY_CELLS):
-        return None
-    heads = ", ".join(repr(plain(head)) for head in table.heads if head)[:MAX_WORDS_CHARS]
-    return f"The table at line {table.line} states no unit: its numbers were left out ({heads})."
+    return not is_of_settings and not _states_unit(table) and (has_decimals or len(cells) >= MANY_CELLS)
+
+
+def unread_tables_note(tables: Sequence[Table]) -> str:
+    """Return one sentence on the tables that were not read."""
+    parts = []
+    for table in tables[:MOST_TABLES]:
+        heads = [repr(plain(head)[:MAX_HEAD_CHARS]) for head in table.heads if head][:MOST_HEADS]
+        parts.append(f"line {table.line} ({', '.join(heads)})")
+    others = f" and {len(tables) - MOST_TABLES} more" if len(tables) > MOST_TABLES else ""
+    return f"Left out, since they state no unit, were the numbers of the tables at {', '.join(parts)}{others}."
 
 
 def _states_unit(table: Table) -> bool:
