@@ -141,6 +141,7 @@ def test_the_heading_of_a_phase_and_the_word_that_leads_a_row_are_of_all_its_fig
         ("Decode runs at 50 tok/s (20 ms/token).\n", ["decode_tps", "tpot_ms"]),
         ("Prefill runs at 500 tok/s (2 ms/token).\n", ["prompt_tps"]),
         ("### Decode\n\nAt 32 users: 500 tok/s in total.\n", ["stated"]),  # of all of them
+        ("Prefill:\n\nRun 1: 500 tok/s\nMixed run: 30 tok/s with decoding\n", ["prompt_tps", "stated"]),
     ],
 )
 def test_a_time_per_token_is_one_beside_the_speed_of_decoding(tmp_path: Path, text: str, metrics: list[str]) -> None:

@@ -28,7 +28,24 @@ def test_the_unit_of_a_table_is_that_of_words_that_state_one_of_its_cells(tmp_pa
         ("C8 default: this box (line 9)", "stated", 242.0, "tok/s", 8),
         (rows[-1][0], "acceptance_length", 2.75, "tokens", None),
     ]  # neither the row of another name, nor what the README states, nor the title's rounding
-    assert "The table at line 5 states no unit: tok/s is that of “C1 ~50 tok/s, README says 83”." in load.notes
+    assert (
+        "The table at line 5 states no unit: tok/s is that of “C1 ~50 tok/s, README says 83” for the rows that begin "
+        "like 'C1 default', and no others."
+    ) in load.notes
+
+
+def test_a_table_of_levels_is_of_one_unit(tmp_path: Path) -> None:
+    text = (
+        "| Model | C1 | C8 |\n|---|---|---|\n| Tiny | 45.5 | 240.5 |\n| Other | 35.5 | 200.5 |\n\n"
+        "At C8, Tiny gives 240.5 tok/s.\n"
+    )
+    rows = [(row.value, row.unit, row.concurrency) for row in results_of_text(tmp_path, text)]
+    assert rows == [(45.5, "tok/s", 1), (240.5, "tok/s", 8), (35.5, "tok/s", 1), (200.5, "tok/s", 8)]
+
+
+def test_scores_have_no_unit_of_a_speed(tmp_path: Path) -> None:
+    text = "| Model | gsm8k | mmlu |\n|---|---|---|\n| Tiny | 45.5 | 50.5 |\n\nTiny gives 45.5 tok/s.\n"
+    assert [row.value for row in results_of_text(tmp_path, text)] == [45.5]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +98,9 @@ def test_a_matrix_has_the_unit_of_its_title(tmp_path: Path, title: str, metric: 
     ]  # fmt: skip
 
 
-def test_lines_below_words_without_a_unit_are_no_matrix(tmp_path: Path) -> None:
-    text = "TTFT: 81.5 ms\n\nWhat we bought\n       cards   hosts\n2025     10.5    20.5\n2026      9.5    18.5\n"
+@pytest.mark.parametrize(("title", "heads"), [("What we bought", "2025    2026"), ("Speed in tok/s", "power   price")])
+def test_other_numbers_are_no_matrix(tmp_path: Path, title: str, heads: str) -> None:
+    text = f"TTFT: 81.5 ms\n\n{title}\n       {heads}\ncards    10.5    20.5\nhosts     9.5    18.5\n"
     assert [row.value for row in results_of_text(tmp_path, text)] == [81.5]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
@@ -65,7 +66,7 @@ UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s{{0,60}}(?:{NUMBER})\s*", re.IGNORECASE)
 LEAST_LINES_OF_SERIES = 2
 DECIMAL = re.compile(r"(?<![\w.,])\d{1,9}\.\d{1,3}(?![\w.,%])")
-LEAST_NUMBERS_OF_ROW = 4
+LEAST_NUMBERS_OF_ROW, MOST_NUMBERS = 4, 1_000
 
 
 def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
@@ -262,6 +263,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
     statements = read_sentences(text, sections.labels_of)
     points = [_point_of(statement, sections) for statement in statements]
     lines_of_series = _lines_of_series(statements, lines, sections)
+    numbers_of_rows = _numbers_of_rows(lines)
     lines_of_titles = {number for number, line in enumerate(lines, 1) if number == 1 or line.startswith("#")}
     repeats = [
         statement.line not in lines_of_series and stored_values.has(statement, point)
@@ -277,7 +279,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             else stored_values.has(statement, point, statement.paragraph in repeating_paragraphs)
         )  # fmt: skip
         is_title = statement.line in lines_of_titles
-        if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, lines))):
+        if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, numbers_of_rows))):
             is_exact = stored_values.has_exactly(statement)
             roundings += [] if is_exact else [f"{statement.value.low:.12g} {statement.value.unit or ''}".strip()]
         else:
@@ -289,12 +291,15 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
     load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
 
 
-def _is_in_row(statement: Statement, lines: Iterable[str]) -> bool:
-    """Return whether an approximate figure rounds a number of a line of many, as a table has that lost its cells."""
+def _numbers_of_rows(lines: Iterable[str]) -> list[float]:
+    """Return the numbers of lines that have many, as a table has that lost its cells."""
     rows = (numbers for line in lines if len(numbers := DECIMAL.findall(line)) >= LEAST_NUMBERS_OF_ROW)
-    return statement.value.is_approximate and any(
-        rounds_to(float(number), statement.value.low) for numbers in rows for number in numbers
-    )
+    return [float(number) for number in islice(chain.from_iterable(rows), MOST_NUMBERS)]
+
+
+def _is_in_row(statement: Statement, numbers: Iterable[float]) -> bool:
+    """Return whether an approximate figure rounds one of such numbers."""
+    return statement.value.is_approximate and any(rounds_to(number, statement.value.low) for number in numbers)
 
 
 def _lines_of_series(statements: Sequence[Statement], lines: Sequence[str], sections: Sections) -> set[int]:

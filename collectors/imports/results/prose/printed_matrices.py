@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 
 from collectors.imports.results.prose.figure_marks import FIGURE
+from collectors.imports.results.prose.stated_figures import COMPARED_HEAD
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import RATES, unit_in
 
@@ -41,11 +43,18 @@ def read_printed_matrices(text: str) -> tuple[list[Table], str]:
 
 
 def _heads(line: str) -> list[str]:
-    """Return the heads of a line that are levels or names without a unit; empty for any other line."""
+    """Return the heads of a line that are levels or arms, but for the first, without a unit; empty for others."""
     is_possible = 0 < len(line) <= MAX_LINE_CHARS and "|" not in line and not FIGURE.search(line)
     heads = [cell for cell in _GAP.split(line.strip()) if cell] if is_possible else []
     is_head = LEAST_HEADS <= len(heads) <= MAX_HEADS and len({*heads}) == len(heads)
-    return heads if is_head and all(_HEAD.fullmatch(head) and unit_in(head) is None for head in heads) else []
+    is_head = is_head and all(_HEAD.fullmatch(head) and unit_in(head) is None for head in heads)
+    return heads if is_head and all(map(_names_arm, heads[1:])) else []
+
+
+def _names_arm(head: str) -> bool:
+    """Return whether a head is a level, a version, an engine or one of two that are compared, as 'price' is not."""
+    is_compared = ENGINE_HEAD.fullmatch(head) or COMPARED_HEAD.fullmatch(head)
+    return any(map(str.isdigit, head)) or is_compared is not None
 
 
 def _title_above(lines: Sequence[str], index: int) -> str:

@@ -26,6 +26,7 @@ MOST_DIFFERENCE = 0.005  # between a rate and the division that it is
 LEAST_BUSY, MOST_BUSY = 0.8, 1.05  # of a load's requests at once, as its latencies show them
 LEAST_SHARE = 1e-3  # of a latency, for the time to its first token: a thousandth may be another unit
 MOST_NAMES = 8
+MOST_RECORDS = 1_000  # of loads; more are those of single requests
 
 
 def with_proven_units(records: Sequence[Record]) -> tuple[list[Record], str | None]:
@@ -33,6 +34,8 @@ def with_proven_units(records: Sequence[Record]) -> tuple[list[Record], str | No
     names = dict.fromkeys(
         name for record in records for name, value in record.values.items() if _lacks_unit(name, value)
     )
+    if not names or len(records) > MOST_RECORDS:
+        return list(records), None
     durations = [name for name in names if _DURATION.fullmatch(value_name_of(name).words)]
     latencies = [name for name in names if _metric_of(name) == "e2e_ms"]
     first_tokens = [name for name in names if _metric_of(name) == "ttft_ms"]
@@ -138,11 +141,14 @@ def _load_of(record: Record, name: str, units: Mapping[str, str]) -> tuple[float
 
 def _are_parts(first_tokens: Sequence[str], latencies: Sequence[str], records: Sequence[Record]) -> bool:
     """Return whether each time to the first token is a part of the latency with its statistic, and no tiny one."""
+    pairs = [
+        (first, latency) for first in first_tokens for latency in latencies
+        if _statistic_of(first) == _statistic_of(latency)
+    ]  # fmt: skip
     shares = [
         record.values[first] / record.values[latency]
-        for record in records for first in first_tokens for latency in latencies
-        if _statistic_of(first) == _statistic_of(latency)
-        and is_number(record.values.get(first)) and is_number(record.values.get(latency)) and record.values[latency]
+        for record in records for first, latency in pairs
+        if is_number(record.values.get(first)) and is_number(record.values.get(latency)) and record.values[latency]
     ]  # fmt: skip
     return bool(shares) and all(LEAST_SHARE <= share <= 1 for share in shares)
 

@@ -149,7 +149,7 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
             former and is_inverse_of_former
         ):  # '45 tok/s (22.2 ms/tok)'; the tokens of a prompt have no time of their own
             name = MetricName("tpot_ms") if former.name.metric == "decode_tps" else None
-        name = name or _name_of_phase_above(labels_above(line), place)
+        name = name or _name_of_phase_above(labels_above(line), place, sentence)
         is_stated = unit == "tok/s" or is_share or is_used_memory(place.value, place.before, place.after)
         if name is None and is_stated:
             name = MetricName(STATED)
@@ -199,12 +199,14 @@ def _name_of_label(labels: Sequence[str], unit: str | None) -> MetricName | None
     return name if name and name.metric in LATENCIES_OF_TOKENS else None
 
 
-def _name_of_phase_above(labels: Sequence[str], place: Place) -> MetricName | None:
-    """Return the metric of a row's speed below the name of a phase: 'Run 1: 45 tok/s' below 'Prefill (4 runs)'."""
+def _name_of_phase_above(labels: Sequence[str], place: Place, sentence: str) -> MetricName | None:
+    """Return the metric of a row's speed below the name of a phase: 'Run 1: 45 tok/s' below 'Prefill (4 runs)'.
+
+    A row that names a metric itself has none of the phase above it.
+    """
     phase = _BRACKETS.sub("", labels[0]) if labels else ""
-    is_of_row = place.before.rstrip().endswith((":", "=")) and not OF_ALL_STREAMS.search(
-        f"{place.before} {place.after}"
-    )
+    is_of_all = OF_ALL_STREAMS.search(f"{place.before} {place.after}") is not None
+    is_of_row = place.before.rstrip().endswith((":", "=")) and not is_of_all and metric_of(sentence, "tok/s") is None
     is_speed = place.value.unit == "tok/s" and not place.value.words
     return metric_of(phase, "tok/s") if is_of_row and is_speed and names_side_alone(phase) else None
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import LENGTH_HEAD, SETTING_HEAD, names_latency, plain
+from collectors.imports.results.prose.metric_names import ACCURACY
 from collectors.imports.results.prose.number_text import NUMBER, parse_number, read_cell, states_figure
 from collectors.imports.results.prose.repeated_values import rounds_to, significant_digits
+from collectors.imports.results.prose.stated_figures import COMPARED_HEAD, LEVEL_HEAD
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, may_have_figure, unit_in
 
@@ -23,6 +27,7 @@ _OF_SETTINGS = re.compile(
 )
 UNITS = ("tok/s", "ms")
 MAX_LINE_CHARS, MAX_LINES, MAX_WORDS_CHARS = 400, 5_000, 80
+MOST_FIGURES, MOST_ROWS = 200, 200
 MOST_TABLES, MOST_HEADS, MAX_HEAD_CHARS = 6, 4, 40
 LEAST_DIGITS, LEAST_LETTERS, LEAST_CELLS, MANY_CELLS = 2, 4, 2, 4
 
@@ -39,11 +44,12 @@ class StatedUnit(NamedTuple):
 def units_in_text(text: str) -> list[StatedUnit]:
     """Return the speeds and latencies that the lines of a text state, tables aside."""
     lines = [line.strip() for line in text.splitlines()[:MAX_LINES] if len(line) <= MAX_LINE_CHARS]
-    return [
+    figures = (
         StatedUnit(value.low, value.is_approximate, value.unit, line.lstrip("#*-> ")[:MAX_LINE_CHARS])
         for line in lines if line.count("|") < 2 and may_have_figure(line)
         for match in _NUMBER.finditer(line) if (value := parse_number(match)).unit in UNITS
-    ]  # fmt: skip
+    )  # fmt: skip
+    return list(islice(figures, MOST_FIGURES))
 
 
 def with_unit_of_text(table: Table, figures: Iterable[StatedUnit]) -> tuple[Table, str | None]:
@@ -51,7 +57,7 @@ def with_unit_of_text(table: Table, figures: Iterable[StatedUnit]) -> tuple[Tabl
 
     'At c8 it gives ~240 tok/s' states a cell 242.0 of a row 'c8'; only the rows that are named like it have its unit.
     """
-    if _states_unit(table):
+    if len(table.rows) > MOST_ROWS or _states_unit(table):
         return table, None
     proofs = [
         (figure, row_number)
@@ -62,16 +68,22 @@ def with_unit_of_text(table: Table, figures: Iterable[StatedUnit]) -> tuple[Tabl
         return table, None
     figure, row_number = proofs[0]
     shape = _shape(table.rows[row_number][0])
+    is_of_levels = all(_names_arm(head) for head in table.heads[1:])  # then all its numbers are of one kind
     rows = [
-        [row[0], *(f"{plain(cell)} {figure.unit}" if _is_plain(table, column, cell) else cell
+        [row[0], *(f"{plain(cell)} {figure.unit}" if _is_plain(table, column, cell, row[0]) else cell
                    for column, cell in enumerate(row[1:], 1))]
-        if row and _shape(row[0]) == shape else row
+        if row and (is_of_levels or _shape(row[0]) == shape) else row
         for row in table.rows
     ]  # fmt: skip
-    note = (
-        f"The table at line {table.line} states no unit: {figure.unit} is that of “{figure.words[:MAX_WORDS_CHARS]}”."
-    )
+    is_of_some = any(row is own_row and _plain_cells(table, row) for row, own_row in zip(rows, table.rows, strict=True))
+    some = f" for the rows that begin like {plain(table.rows[row_number][0])!r}, and no others" if is_of_some else ""
+    words = figure.words[:MAX_WORDS_CHARS]
+    note = f"The table at line {table.line} states no unit: {figure.unit} is that of “{words}”{some}."
     return table._replace(rows=rows), note
+
+
+def _names_arm(head: str) -> bool:
+    return any(pattern.fullmatch(plain(head)) for pattern in (LEVEL_HEAD, ENGINE_HEAD, COMPARED_HEAD))
 
 
 def has_unread_numbers(table: Table) -> bool:
@@ -100,14 +112,15 @@ def _states_unit(table: Table) -> bool:
 
 
 def _plain_cells(table: Table, row: Sequence[str]) -> list[str]:
-    return [plain(cell) for column, cell in enumerate(row[1:], 1) if _is_plain(table, column, cell)]
+    return [plain(cell) for column, cell in enumerate(row[1:], 1) if _is_plain(table, column, cell, row[0])]
 
 
-def _is_plain(table: Table, column: int, cell: str) -> bool:
-    """Return whether a cell is a number alone, and no latency, length or setting."""
+def _is_plain(table: Table, column: int, cell: str, label: str) -> bool:
+    """Return whether a cell is a number alone, and no latency, length, score or setting."""
     head = plain(table.heads[column]) if column < len(table.heads) else ""
     is_other = SETTING_HEAD.fullmatch(head) or LENGTH_HEAD.fullmatch(head) or names_latency(head)
-    value = None if is_other else read_cell(cell)
+    is_score = names_latency(label) or ACCURACY.search(f"{head} {label}") is not None
+    value = None if is_other or is_score else read_cell(cell)
     return value is not None and value.unit is None and not value.words and value.high is None
 
 
