@@ -23,9 +23,11 @@ UNIT_OF_HEAD = re.compile(rf"\((?:{pattern_of('tok/s', 'requests/s', 'ms', 's')}
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d,]{0,20}(?:\.\d{1,20})?(?!\S)")
 LEAST_NUMBERS = 3
 SPEED_BESIDE_IT = rf"(?: per token)?, {{1,9}}\d{{1,9}}\.\d{{1,9}} {pattern_of('tok/s')}"  # its inverse
+ITEMS_IN_TIME = r"[a-z]{3,20}s ?(?:/ ?| per )(?:sec(?:ond)?|min(?:ute)?|hour|[smh])"  # '13 videos/min'
 MEASURED_NUMBER = re.compile(  # no difference ('+1.36s') and no name of a card ('RTX 3090s', '8060S')
     rf"(?<![\w.,+])(?<!RTX )(?P<number>\d[\d,]{{0,20}}(?:\.\d{{1,20}})?)k? ?"
-    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})(?![\w/%=])(?-i:(?<!\dS)){NOT_PER}(?!{SPEED_BESIDE_IT})",
+    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')}|{ITEMS_IN_TIME})(?![\w/%=])(?-i:(?<!\dS))"
+    rf"{NOT_PER}(?!{SPEED_BESIDE_IT})",
     re.IGNORECASE,
 )
 

@@ -74,6 +74,13 @@ def test_the_names_at_the_end_of_a_head_are_those_of_the_columns_below(tmp_path:
     assert [value for _, value, point in rows if ": SGLang (N = 600 queries;" in point] == [48.5, 153.5]
 
 
+def test_a_level_before_the_names_of_columns_is_theirs(tmp_path: Path) -> None:
+    text = "Concurrency 4 llama.cpp vLLM\nMean TTFT (ms) 125.5 98.5\nP99 TTFT (ms) 225.5 198.5\n"
+    assert [(row.value, row.concurrency) for row in results_of_text(tmp_path, text)] == [
+        (125.5, 4), (98.5, 4), (225.5, 4), (198.5, 4),
+    ]  # fmt: skip
+
+
 def test_the_last_words_of_a_sentence_are_no_columns(tmp_path: Path) -> None:
     rows = results_of_text(
         tmp_path, "These are the times of both\n\nMean TTFT (ms) 125.5 66.5\nMean TPOT (ms) 12.5 14.5\n"

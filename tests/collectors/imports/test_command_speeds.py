@@ -22,6 +22,15 @@ def test_the_options_that_differ_name_the_arms(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_command_without_an_option_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "issue.md"
+    path.write_text(
+        "llama-cli -m a.gguf -ngl 99   # 45.5 tok/s\nllama-cli -m a.gguf -ngl 99 --no-mmap   # 47.5 tok/s\n"
+    )
+    rows = [(row.point, row.value) for row in results_of(load_of(path))]
+    assert rows == [("without --no-mmap (line 1)", 45.5), ("--no-mmap (line 2)", 47.5)]
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -94,5 +94,9 @@ def test_a_rate_of_other_items_has_its_own_unit(tmp_path: Path, sentence: str, v
     ],
 )
 def test_a_rate_that_nobody_measured_is_none(tmp_path: Path, sentence: str) -> None:
-    rows = results_of_text(tmp_path, f"Decode runs at 45.5 tok/s. {sentence}\n")
-    assert [row.value for row in rows] == [45.5]
+    text = f"Decode runs at 45.5 tok/s. {sentence}\n"
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [45.5]
+    assert unread_note(text, [load]) is not None

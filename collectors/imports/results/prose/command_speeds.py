@@ -33,12 +33,14 @@ def read_command_speeds(text: str) -> list[tuple[int, str, StatedNumber]]:
         if match and value and value.unit == "tok/s":
             commands[number] = (_PART.findall(match["command"]), value)
     counts = Counter(part for parts, _ in commands.values() for part in set(parts))
-    named = [
-        (number, " ".join(part for part in parts if counts[part] < len(commands)), value)
-        for number, (parts, value) in commands.items()
-    ]
-    names = {name for _, name, _ in named}
-    return named if LEAST_COMMANDS <= len(named) == len(names) and "" not in names else []
+    own_options = {
+        number: " ".join(part for part in parts if counts[part] < len(commands))
+        for number, (parts, _) in commands.items()
+    }
+    others = " ".join(dict.fromkeys(filter(None, own_options.values())))
+    named = [(number, own_options[number] or f"without {others}", value) for number, (_, value) in commands.items()]
+    is_told_apart = len({*own_options.values()}) == len(commands) >= LEAST_COMMANDS
+    return named if is_told_apart else []
 
 
 def add_command_speeds(load: LoadBuilder, text: str, sections: Sections) -> str:

@@ -152,7 +152,8 @@ def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
             place = f"{column_heads[column - 1] if has_heads else column_name} ({around}"
             name = f"{sections.prefix_of(number)}{label}: {place}line {number})"
             head = column_heads[column - 1] if has_heads else column_name
-            add_number(load, value, MeasurementPoint(name), label, head)
+            point = point_of_words(name, heading_around) if names else MeasurementPoint(name)
+            add_number(load, value, point, label, head)
     return "\n".join(lines)
 
 
