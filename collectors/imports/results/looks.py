@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.number_text import with_joined_thousands
-from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.units import pattern_of, unit_in
 from collectors.imports.results.source import ResultFile
 from redaction import mask_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from collectors.imports.results import yaml_files
+from collectors.imports.results import toml_files, yaml_files
 from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.prose.fenced_files import has_fenced_file
@@ -76,7 +76,7 @@ RESULT_FORMATS = ", ".join(
         "oha's, autocannon's and bombardier's JSON", "hey's and oha's CSV",
         optimum_benchmark.TOOL,
         llm_load_test.TOOL, "lm-eval", "BFCL",
-        *PRINTED_FORMATS, "JSON, YAML or CSV whose names state metric and unit (`ttft_p50_ms`)",
+        *PRINTED_FORMATS, "JSON, YAML, TOML or CSV whose names state metric and unit (`ttft_p50_ms`)",
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
 )  # fmt: skip
@@ -105,6 +105,8 @@ def reader_of(source: ResultFile) -> ResultReader | None:
         return RECORDS
     if reader is None and yaml_files.is_yaml(source):
         return yaml_files
+    if reader is None and toml_files.is_toml(source):
+        return toml_files
     if reader is None and (records.times_kernels(source.head) or is_json(source)):
         return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

@@ -19,10 +19,15 @@ MAX_PASSAGES = 8
 MAX_WORDS_CHARS = 60  # shown before a number
 MAX_PASSAGE_CHARS = 160
 NUMBER = re.compile(r"\d[\d,]{0,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?", re.IGNORECASE)
+UNIT_OF_HEAD = re.compile(rf"\((?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})\)", re.IGNORECASE)
+PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d,]{0,20}(?:\.\d{1,20})?(?!\S)")
+LEAST_NUMBERS = 3
 SPEED_BESIDE_IT = rf"(?: per token)?, {{1,9}}\d{{1,9}}\.\d{{1,9}} {pattern_of('tok/s')}"  # its inverse
+ITEMS_IN_TIME = r"[a-z]{3,20}s ?(?:/ ?| per )(?:sec(?:ond)?|min(?:ute)?|hour|[smh])"  # '13 videos/min'
 MEASURED_NUMBER = re.compile(  # no difference ('+1.36s') and no name of a card ('RTX 3090s', '8060S')
     rf"(?<![\w.,+])(?<!RTX )(?P<number>\d[\d,]{{0,20}}(?:\.\d{{1,20}})?)k? ?"
-    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})(?![\w/%=])(?-i:(?<!\dS)){NOT_PER}(?!{SPEED_BESIDE_IT})",
+    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')}|{ITEMS_IN_TIME})(?![\w/%=])(?-i:(?<!\dS))"
+    rf"{NOT_PER}(?!{SPEED_BESIDE_IT})",
     re.IGNORECASE,
 )
 
@@ -34,8 +39,9 @@ def unread_note(text: str, loads: Sequence[LoadBuilder]) -> str | None:
     a setting, or in a note. So what is listed was certainly not read, but some numbers that were not are missing.
     """
     lines = [line for line in text.splitlines() if MEASURED_NUMBER.search(line[:MAX_LINE_CHARS])]
-    read_digits = set(_digits_of_loads(loads)) if lines else set()
-    passages = list(dict.fromkeys(_unread_passages(lines, read_digits)))
+    tables = [line for line in text.splitlines() if len(UNIT_OF_HEAD.findall(line[:MAX_LINE_CHARS])) > 1]
+    read_digits = set(_digits_of_loads(loads)) if lines or tables else set()
+    passages = list(dict.fromkeys([*_unread_passages(lines, read_digits), *_unread_tables(tables, read_digits)]))
     if not passages:
         return None
     listed = "; ".join(f"“{passage}”" for passage in passages[:MAX_PASSAGES])
@@ -53,6 +59,15 @@ def _unread_passages(lines: Iterable[str], read_digits: set[str]) -> Iterator[st
             words = line[max(0, start - MAX_WORDS_CHARS) : start]
             words = words.partition(" ")[2] if start > MAX_WORDS_CHARS else words  # no part of a word
             yield (words + line[start:end])[:MAX_PASSAGE_CHARS]
+
+
+def _unread_tables(lines: Iterable[str], read_digits: set[str]) -> Iterator[str]:
+    """Yield the lines that hold both the heads and the numbers of a table, of which hardly anything was read."""
+    for line in lines:
+        numbers = PLAIN_NUMBER.findall(line[:MAX_LINE_CHARS])
+        unread = [number for number in numbers if _is_unread(number, read_digits)]
+        if len(unread) >= LEAST_NUMBERS and 2 * len(unread) > len(numbers):
+            yield mask_text(" ".join(line[:MAX_LINE_CHARS].split()))[:MAX_PASSAGE_CHARS]
 
 
 def _is_unread(number: str, read_digits: set[str]) -> bool:

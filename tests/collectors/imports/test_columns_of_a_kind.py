@@ -59,3 +59,30 @@ def test_a_numbered_title_ends_the_section_above(tmp_path: Path) -> None:
 def test_a_figure_with_words_of_its_metric_alone_bears_its_sentence(tmp_path: Path) -> None:
     text = "At 74 TPS peak, the CPU is much slower, the card reaches 90 TPS."
     assert [row.point for row in results_of_text(tmp_path, text)] == [f"{text} (line 1)", "the card reaches (line 1)"]
+
+
+def test_the_names_at_the_end_of_a_head_are_those_of_the_columns_below(tmp_path: Path) -> None:
+    text = (
+        "Time to first token\n\nN = 20 queries vLLM SGLang\nMean TTFT (ms) 125.5 66.5\nP99 TTFT (ms) 427.5* 84.5\n"
+        "N = 600 queries vLLM SGLang\nMean TTFT (ms) 34.5 48.5\nP99 TTFT (ms) 79.5 153.5\n"
+    )
+    rows = [(row.statistic, row.value, row.point) for row in results_of_text(tmp_path, text)]
+    assert rows[:2] == [
+        ("mean", 125.5, "Mean TTFT (ms): vLLM (N = 20 queries; line 4)"),
+        ("mean", 66.5, "Mean TTFT (ms): SGLang (N = 20 queries; line 4)"),
+    ]
+    assert [value for _, value, point in rows if ": SGLang (N = 600 queries;" in point] == [48.5, 153.5]
+
+
+def test_a_level_before_the_names_of_columns_is_theirs(tmp_path: Path) -> None:
+    text = "Concurrency 4 llama.cpp vLLM\nMean TTFT (ms) 125.5 98.5\nP99 TTFT (ms) 225.5 198.5\n"
+    assert [(row.value, row.concurrency) for row in results_of_text(tmp_path, text)] == [
+        (125.5, 4), (98.5, 4), (225.5, 4), (198.5, 4),
+    ]  # fmt: skip
+
+
+def test_the_last_words_of_a_sentence_are_no_columns(tmp_path: Path) -> None:
+    rows = results_of_text(
+        tmp_path, "These are the times of both\n\nMean TTFT (ms) 125.5 66.5\nMean TPOT (ms) 12.5 14.5\n"
+    )
+    assert [row.point for row in rows][:1] == ["Mean TTFT (ms): column 1 of 2 (These are the times of both; line 3)"]

@@ -8,6 +8,7 @@ import pytest
 
 from collectors.imports.results.prose.sentences import read_sentences
 from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 DESCRIBED = """\
@@ -108,3 +109,82 @@ def test_a_difference_is_no_latency(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_questions_state_no_result(sentence: str) -> None:
     assert read_sentences(sentence) == []
+
+
+RUNS_OF_PHASES = """Prefill (4096 tokens, 2 runs):
+  Run 1:  812.5 tok/s, TTFT=5.04s
+  Average: 815.5 tok/s, TTFT=5.02s
+
+Decode (64 tokens, 2 runs):
+  Run 1:  5.20 tok/s (192.3ms/tok)
+  Run 2:  5.40 tok/s (185.2ms/tok)
+  Average: 5.30 tok/s (188.7ms/tok)
+"""
+
+
+def test_the_heading_of_a_phase_and_the_word_that_leads_a_row_are_of_all_its_figures(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, "engine.txt", RUNS_OF_PHASES)
+    rows = {(row.metric, row.statistic, row.value) for row in results_of(load)}
+    assert rows == {
+        ("prompt_tps", "stated", 812.5), ("prompt_tps", "mean", 815.5), ("ttft_ms", "stated", 5040.0),
+        ("ttft_ms", "mean", 5020.0), ("decode_tps", "stated", 5.2), ("decode_tps", "stated", 5.4),
+        ("decode_tps", "mean", 5.3), ("tpot_ms", "stated", 192.3), ("tpot_ms", "stated", 185.2),
+        ("tpot_ms", "mean", 188.7),
+    }  # fmt: skip
+    (first,) = (row for row in results_of(load) if row.value == 5040.0)
+    assert "Run 1" in first.point
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics"),
+    [
+        ("Decode runs at 50 tok/s (20 ms/token).\n", ["decode_tps", "tpot_ms"]),
+        ("Prefill runs at 500 tok/s (2 ms/token).\n", ["prompt_tps"]),
+        ("### Decode\n\nAt 32 users: 500 tok/s in total.\n", ["stated"]),  # of all of them
+        ("Prefill:\n\nRun 1: 500 tok/s\nMixed run: 30 tok/s with decoding\n", ["prompt_tps", "stated"]),
+    ],
+)
+def test_a_time_per_token_is_one_beside_the_speed_of_decoding(tmp_path: Path, text: str, metrics: list[str]) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [row.metric for row in results_of(load)] == metrics
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: decode 45.5 tok/s\n- c=4: decode 120.5 tok/s\n",
+        "c=1: TTFT 81 ms, decode 45.5 tok/s\nc=4: TTFT 91 ms, decode 120.5 tok/s\n",
+        "## Concurrency 1\n\nDecode speed: 45.5 tok/s\n\n## Concurrency 4\n\nDecode speed: 120.5 tok/s\n",
+        "Decode is 45.5 tok/s at c=1 and 120.5 tok/s at c=4.\n",
+        "| c | decode tok/s |\n|---|---|\n| 1 | 45.5 |\n| 4 | 120.5 |\n",
+    ],
+)
+def test_a_series_over_levels_is_of_one_metric(tmp_path: Path, text: str) -> None:
+    rows = [row for row in results_of_text(tmp_path, text) if row.unit == "tok/s"]
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("output_tps", 45.5, 1), ("output_tps", 120.5, 4),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: decode 45.5 tok/s per request\n- c=4: decode 20.5 tok/s per request\n",
+        "- c=1: decode 45.5 tok/s\n",
+        "Decode is 45.5 tok/s at c=1, and the aggregate throughput is 120.5 tok/s at c=4.\n",
+    ],
+)
+def test_the_speed_of_one_stream_stays_one(tmp_path: Path, text: str) -> None:
+    assert results_of_text(tmp_path, text)[0].metric == "decode_tps"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- c=1: decode 45.5 tok/s\n- c=4: decode 20.5 tok/s\n",
+        "| c | decode tok/s |\n|---|---|\n| 1 | 45.5 |\n| 4 | 20.5 |\n",
+    ],
+)
+def test_a_series_that_falls_with_the_level_is_of_one_stream(tmp_path: Path, text: str) -> None:
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value) for row in rows] == [("decode_tps", 45.5), ("decode_tps", 20.5)]

@@ -132,3 +132,14 @@ def test_accepted_drafts_by_position_in_a_line(tmp_path: Path, line: str) -> Non
     ]
     (rate,) = [row for row in rows if row.metric == "acceptance_rate"]
     assert (rate.value, rate.statistic) == (0.505, "mean") and "0.25" not in rate.point
+
+
+@pytest.mark.parametrize(
+    ("positions", "shares"),
+    [("pos-0 ~70%, pos-1 45%", [("0", 0.7), ("1", 0.45)]), ("pos-0 ~70%", [("0", 0.7)]), ("pos-1 45%, pos-2 30%", [])],
+)
+def test_shares_of_named_positions(tmp_path: Path, positions: str, shares: list[tuple[str, float]]) -> None:
+    text = f"Decode runs at 45.5 tok/s.\n\nThe draft works (accept length 2.75, {positions}).\n"
+    rows = [row for row in results_of_text(tmp_path, text) if row.metric == "position_acceptance_rate"]
+    assert [(row.point.rpartition(" ")[2], row.value) for row in rows] == shares
+    assert [row.reason for row in rows[:1]] == ["stated_as_about"] * bool(shares)

@@ -101,6 +101,21 @@ def test_csv_of_aiperf_with_the_gpus_below(tmp_path: Path) -> None:
     assert ("stated", "mean", 9.5) in metrics_of(load) and "GPUs" in load.notes[1]
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "numbers"), [(",", ("11.50", '"1,522.89"')), ("\t", ("11.50", "1,522.89")),
+                               (";", ("11.50", "1522.89")), (";", ("11,50", "1.522,89"))]
+)  # fmt: skip
+def test_csv_of_aiperf_that_a_spreadsheet_wrote(tmp_path: Path, delimiter: str, numbers: tuple[str, str]) -> None:
+    lines = (
+        ("Metric", "avg", "p99", "std"), ("Inter Token Latency (ms)", *numbers, ""), ("Metric", "Value"),
+        ("Request Count", "100"),
+    )  # fmt: skip
+    text = "".join(f"{delimiter.join(line)}\n" for line in lines)
+    (load,) = loads_of_text(tmp_path, "profile_export_aiperf.csv", text)
+    assert load.tool == "aiperf"
+    assert metrics_of(load) == [("tpot_ms", "mean", 11.5), ("tpot_ms", "p99", 1522.89), ("requests", "total", 100)]
+
+
 def table(title: str, *rows: str) -> str:
     lines = [title, "┏━━━━━┳━━━━━━┓", "┃ Metric ┃ avg ┃", "┡━━━━━╇━━━━━━┩"]
     return "\n".join([*lines, *(f"│ {row} │" for row in rows), "└─────┴──────┘"]) + "\n"

@@ -68,3 +68,35 @@ def test_no_converted_rate_is_listed_as_unread(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("Throughput: 1234 tokens/min\nRequest throughput: 46 req/min\n")
     assert unread_note(path.read_text(), [load_of(path)]) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value", "unit"),
+    [
+        ("We are currently able to run ~13 videos/min.", 13, "videos/min"),
+        ("It processed 1,250 pages per hour.", 1250, "pages/h"),
+        ("With four cards we get about 2.5 images a second.", 2.5, "images/s"),
+    ],
+)
+def test_a_rate_of_other_items_has_its_own_unit(tmp_path: Path, sentence: str, value: float, unit: str) -> None:
+    rows = results_of_text(tmp_path, f"Decode runs at 45.5 tok/s. {sentence}\n")
+    assert [(row.metric, row.value, row.unit) for row in rows[1:]] == [("stated", value, unit)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "You would be able to run 13 videos/min.",
+        "How do I get 13 videos/min?",
+        "I want to get 13 videos/min.",
+        "We send 13 videos/min.",
+        "The disk got 500 megabytes per second.",
+    ],
+)
+def test_a_rate_that_nobody_measured_is_none(tmp_path: Path, sentence: str) -> None:
+    text = f"Decode runs at 45.5 tok/s. {sentence}\n"
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [45.5]
+    assert unread_note(text, [load]) is not None

@@ -67,3 +67,19 @@ def test_a_ranking_repeats_what_a_tool_printed(tmp_path: Path) -> None:
 def test_the_name_of_a_variable_states_the_statistic_of_words(tmp_path: Path) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", f"{TABLE}\nOn the other card ttft_p90 climbs to 512.5 ms.\n")
     assert [(row.statistic, row.value) for row in results_of(load)][-1:] == [("p90", 512.5)]
+
+
+RUNS = (
+    "model = tiny:7b\n----------\neval rate:            32.77 tokens/s\nprompt = two\n"
+    "eval rate:            32.80 tokens/s\nprompt = three\neval rate:            32.85 tokens/s\n"
+    "Average of eval rate:  {mean}  tokens/s\n"
+)
+
+
+@pytest.mark.parametrize("mean", [32.807, 32.8])
+def test_a_run_that_equals_the_mean_of_its_series_repeats_nothing(tmp_path: Path, mean: float) -> None:
+    (load,) = loads_of_text(tmp_path, "runs.txt", RUNS.format(mean=mean))
+    assert sorted((row.statistic, row.value) for row in results_of(load)) == [
+        ("mean", mean), ("stated", 32.77), ("stated", 32.8), ("stated", 32.85),
+    ]  # fmt: skip
+    assert not any("repeats" in note for note in load.notes)

@@ -199,7 +199,7 @@ def test_settings_of_a_line_of_pairs_name_the_point(tmp_path: Path) -> None:
     text = "words  c=1  ttft=0.5s  decode=22.5 tok/s\nwords  c=4  ttft=1.5s  decode=18.5 tok/s\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value, row.concurrency) for row in rows] == [
-        ("ttft_ms", 500.0, 1), ("decode_tps", 22.5, 1), ("ttft_ms", 1500.0, 4), ("output_tps", 18.5, 4),
+        ("ttft_ms", 500.0, 1), ("decode_tps", 22.5, 1), ("ttft_ms", 1500.0, 4), ("decode_tps", 18.5, 4),
     ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from collectors.imports.results.prose.sections import FIGURE
+from collectors.imports.results.prose.figure_marks import FIGURE
 
 _BAR = re.compile(r"[ \t]{1,20}\|[ \t]{1,20}")
 _RULE = re.compile(r"\s{0,12}[-=─]{3,400}\s{0,12}")

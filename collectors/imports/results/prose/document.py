@@ -23,14 +23,18 @@ from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.barred_lines import without_bars_of_figures
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
+from collectors.imports.results.prose.command_speeds import add_command_speeds, read_command_speeds
 from collectors.imports.results.prose.connection_probes import without_probes
+from collectors.imports.results.prose.decoding_speeds import with_series_over_levels
 from collectors.imports.results.prose.draft_positions import add_position_lines
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
+from collectors.imports.results.prose.figure_marks import FIGURE, lines_with_figures
 from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.heads import with_unit_of_latencies
 from collectors.imports.results.prose.html_tables import read_html_tables
 from collectors.imports.results.prose.interrupted_tables import with_whole_tables
+from collectors.imports.results.prose.item_rates import add_item_rates
 from collectors.imports.results.prose.led_lines import without_deviations
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
@@ -41,18 +45,16 @@ from collectors.imports.results.prose.line_figures import (
     aligned,
     states_result,
 )
+from collectors.imports.results.prose.line_labels import without_sections_of_settings
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
+from collectors.imports.results.prose.printed_matrices import read_printed_matrices
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
-from collectors.imports.results.prose.repeated_values import leave_out_repeated_tables
-from collectors.imports.results.prose.sections import (
-    FIGURE,
-    Sections,
-    lines_with_figures,
-    without_sections_of_settings,
-)
+from collectors.imports.results.prose.repeated_values import leave_out_own_rows, leave_out_repeated_tables
+from collectors.imports.results.prose.run_together_tables import read_run_together_tables
+from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
 from collectors.imports.results.prose.stated_settings import (
@@ -61,7 +63,13 @@ from collectors.imports.results.prose.stated_settings import (
     without_settings_of_arms,
 )
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
-from collectors.imports.results.prose.table_figures import add_table, models_in
+from collectors.imports.results.prose.table_figures import NO_UNIT, add_table, compares_with_others, models_in
+from collectors.imports.results.prose.table_units import (
+    has_unread_numbers,
+    units_in_text,
+    unread_tables_note,
+    with_unit_of_text,
+)
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.task_columns import with_shares_of_tasks
 from collectors.imports.results.prose.thousands import without_thousands_points
@@ -103,6 +111,7 @@ from collectors.imports.results.tools import (
     vegeta,
     vllm_multi_turn,
 )
+from collectors.imports.results.unread_lines import unread_note
 from load_records import Result
 from samples import Sample
 
@@ -154,6 +163,7 @@ def has_figures(head: str) -> bool:
     return (
         has_table(unmarked)
         or server_counters.has_printed(unmarked)
+        or bool(read_command_speeds(unmarked))
         or any(figure.is_speed for figure in read_figure_lines(unmarked, labels_above)[0])
         or states_speed(unmarked, labels_above)
     )
@@ -170,6 +180,8 @@ def has_table(head: str) -> bool:
     has_rule = has_rule or bool(read_column_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
+    has_rule = has_rule or bool(read_run_together_tables("\n".join(lines))[0])
+    has_rule = has_rule or bool(read_printed_matrices("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
@@ -211,6 +223,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     has_prompts = five_prompts.recognise(words_around)
     rows_of_tools = [row for summary in summaries for row in summary.result_rows]
     _add_text(load, "" if has_prompts else words_around, sections, rows_of_tools)
+    load.rows[count_of_cells:] = with_series_over_levels(load.rows[count_of_cells:])
     leave_out_repeated_tables(load, rows_of_tables, load.rows[count_of_cells:])
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1
@@ -221,6 +234,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(tables_of_arm, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load.rows]
+    notes_of_figures = list(load.notes)
     name_arms(loads, sections)
     headings = [table.heading for table in tables_here]
     settings = read_settings(text, models_in(tables_here), words_around, headings)
@@ -228,7 +242,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
-        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
+        unread = unread_note(text, []) if notes_of_figures else None
+        left_out = "".join(f" {note}" for note in (*notes_of_figures, *filter(None, [unread])))
+        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}{left_out}")
     return loads
 
 
@@ -253,9 +269,11 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     rows_without_heads, text = llama_rows.read_llama_rows(text, [*tables, *column_tables])
     glued_tables, text = read_glued_tables(text)
     bare_tables, text = read_bare_tables(text)
+    run_together_tables, text = read_run_together_tables(text)
+    matrices, text = read_printed_matrices(text)
     flattened_tables, text = read_flattened_tables(text, _is_head)
     tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *rows_without_heads]
-    return [*tables, *glued_tables, *bare_tables, *flattened_tables], text
+    return [*tables, *glued_tables, *bare_tables, *run_together_tables, *matrices, *flattened_tables], text
 
 
 def _add_tables(
@@ -263,6 +281,9 @@ def _add_tables(
 ) -> list[list[Sample]]:
     """Add the figures of tables, without those of a machine's parts and of what is expected; return each one's rows."""
     lines, rows_of_tables = words_around.splitlines(), []
+    rows_by_heading: dict[str, list[Sample]] = {}
+    figures_of_text = units_in_text(words_around) if tables else []
+    unread_tables: list[Table] = []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -270,16 +291,27 @@ def _add_tables(
         elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             heads = with_unit_of_latencies(table.heads, table.rows, above)
-            count_before = len(load.rows)
-            add_table(load, _in_section(table._replace(heads=heads), sections))
+            table, unit_note = with_unit_of_text(table._replace(heads=heads), figures_of_text)
+            count_before, count_of_notes = len(load.rows), len(load.notes)
+            add_table(load, _in_section(table, sections))
+            rows = load.rows[count_before:]
+            is_noted = any(NO_UNIT in note for note in load.notes[count_of_notes:])
+            if not rows and not is_noted and has_unread_numbers(table):
+                unread_tables.append(table)
+            load.notes += [unit_note] if rows and unit_note else []
+            if compares_with_others(table):
+                headings_above = filter(table.heading.startswith, rows_by_heading)
+                leave_out_own_rows(load, rows, [row for heading in headings_above for row in rows_by_heading[heading]])
+            rows_by_heading.setdefault(table.heading, []).extend(rows)
             rows_of_tables.append(load.rows[count_before:])
+    load.notes += [unread_tables_note(unread_tables)] if unread_tables else []
     return rows_of_tables
 
 
 def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:
     """Add the figures of the lines and the sentences around tables and what tools printed."""
     text = add_llama_timings(load, without_deviations(without_probes(text)), sections)
-    text = add_position_lines(load, text, sections)
+    text = add_command_speeds(load, add_position_lines(load, text, sections), sections)
     statistic_lines, text = read_statistic_lines(text)
     for statistic_line in statistic_lines:
         add_statistic_line(load, statistic_line, sections)
@@ -290,6 +322,7 @@ def _add_text(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: S
     text = add_aligned(load, with_unit_first(text), sections)
     text = add_lines(load, text, sections)
     add_statements(load, text, sections, rows_of_tools)
+    add_item_rates(load, text, sections)
 
 
 def _has_shares_alone(load: LoadBuilder) -> bool:
@@ -322,9 +355,9 @@ def _is_of_machine(table: Table, headings: Sequence[str]) -> bool:
 def _in_section(table: Table, sections: Sections) -> Table:
     """Return a table with the headings that tell it apart; the innermost with a unit is its title if it has none."""
     title = table.title if unit_in(table.title) or test_unit(table.title) else ""
-    return table._replace(
-        heading=sections.heading_of(table.line), title=title or sections.unit_heading_of(table.line) or table.title
-    )
+    cells = {cell for row in table.rows for cell in row}
+    title = title or sections.unit_heading_of(table.line, cells) or table.title
+    return table._replace(heading=sections.heading_of(table.line), title=title)
 
 
 def _add_settings(load: LoadBuilder, settings: StatedSettings) -> None:

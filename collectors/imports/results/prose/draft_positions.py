@@ -11,6 +11,7 @@ from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import is_number, value_name_of
+from reasons import Code, Reason
 
 _ACCEPTANCE, _POSITIONS = words(r"\baccept"), words(r"\bpos(?:itions?|itional)?\b")
 _SHARE, _PERCENTAGE = r"(?:0?\.\d{1,9}|[01](?:\.0{1,9})?)", r"\d{1,3}(?:\.\d{1,9})? ?%"
@@ -19,6 +20,11 @@ _LISTED = re.compile(  # 'Per-position acceptance rate: 0.81, 0.6, 0.37', as vLL
     r"`?(?:[:=]| is| was)[ `]{0,3}[\[(]?"
     rf"(?P<shares>{_SHARE}(?:(?:, ?| / ){_SHARE}){{1,15}}|{_PERCENTAGE}(?:(?:, ?| / ){_PERCENTAGE}){{1,15}})"
     r"(?![\d.]*[\d%])[\])]?,?",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(  # 'accept length 2.5, pos-0 ~70%'
+    r"(?:, ?(?:and )?)?\bpos(?:ition)?[- ]?(?P<position>\d{1,2})(?: accept(?:ance)?(?: rate)?)?"
+    rf"(?: ?[:=] ?| )(?P<about>[~≈])?(?P<share>{_PERCENTAGE})",
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(r", ?| / ")
@@ -51,6 +57,15 @@ def add_position_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             point = point_of_words(name, name, sections.level_of(index + 1))
             _add_shares(load, point, map(_share, _SEPARATOR.split(match["shares"])))
             lines[index] = f"{line[: match.start()]}{line[match.end() :]}"
+        elif "accept" in line.lower() and (matches := list(_NAMED.finditer(line))):
+            if min(int(match["position"]) for match in matches) > 0:
+                continue  # counted from 0 or from 1
+            for match in matches:
+                name = f"{sections.prefix_of(index + 1)}acceptance rate (line {index + 1})"
+                reasons = [Reason(Code.STATED_AS_ABOUT)] if match["about"] else []
+                point = MeasurementPoint(f"{name}, draft position {match['position']}")
+                load.result(point, _METRIC, "mean", _share(match["share"]), reasons=reasons)
+            lines[index] = _NAMED.sub("", line)
     return "\n".join(lines)
 
 

@@ -15,7 +15,13 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     names_side_alone,
 )
-from collectors.imports.results.prose.number_text import BEHIND_STATISTIC, NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.number_text import (
+    BEHIND_STATISTIC,
+    NUMBER,
+    StatedNumber,
+    is_inverse,
+    parse_number,
+)
 from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
@@ -45,6 +51,7 @@ SETTING = re.compile(  # of the load
 _SPEED_ALONE = re.compile(r"(?:(?:mean|median|avg|average) )?(?:throughput|speed|rate)", re.IGNORECASE)
 _PARTS_OF_BRACKET = re.compile(r"[,;] |/ ")
 _BRACKETS = re.compile(r"\([^()]{0,80}\)")
+_TIME_PER_TOKEN = re.compile(rf"(?:{NUMBER})", re.IGNORECASE)
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -59,6 +66,7 @@ class Figure(NamedTuple):
     unit: str | None
     is_pair: bool = False  # of a line with several
     heading: str = ""  # the words above it that name its metric, if it has none of its own
+    time_per_token: StatedNumber | None = None  # of a speed that stands beside it: '45 tok/s (22.2 ms/tok)'
 
     @property
     def words(self) -> str:
@@ -86,6 +94,7 @@ def read_figure_lines(
     lines_of_pairs: set[int] = set()  # of a heading's metric, so that their last pair is no line of its own
     for passage in (*_pair_lines(lines), *_passages(lines)):
         passage = [_under(figure, labels_above(figure.line)) for figure in passage if figure.line not in lines_of_pairs]
+        passage = [part for figure in passage for part in (figure, *_time_of_decoding(figure))]
         if not passage:
             continue
         count_of_lines = len({figure.line for figure in passage})
@@ -122,9 +131,11 @@ def _metrics_of(passage: Sequence[Figure]) -> set[str]:
 
 def _under(figure: Figure, labels: Sequence[str]) -> Figure:
     """Return a figure with the label above it that names the figure's metric: 'TTFT:' above 'vLLM: 81 ms'."""
+    last_word = figure.label.split()[-1]
     is_setting = SETTING.fullmatch(figure.label) or (
-        figure.unit is None and SETTING_HEAD.fullmatch(plain(figure.label))
-    )
+        figure.unit is None
+        and (SETTING_HEAD.fullmatch(plain(figure.label)) or any(head.fullmatch(last_word) for head in LEVEL_HEADS))
+    )  # 'c=1   c=2   c=4' are heads
     if figure.unit == "tok/s" and _SPEED_ALONE.fullmatch(figure.label) and any(map(names_side_alone, labels[:1])):
         return figure._replace(heading=labels[0])  # 'Throughput' under 'Prefill'
     if is_setting or metric_of(figure.label, figure.unit):
@@ -145,6 +156,7 @@ def _passages(lines: Sequence[str]) -> Iterator[list[Figure]]:
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARS else None
         if match:
             figure = _figure(number, "", match)
+            figure = figure._replace(time_per_token=_time_in_bracket(figure, match["bracket"] or ""))
             passage += [figure, *_statistics_in_bracket(figure, match["bracket"] or "")]
             continue
         if passage:
@@ -159,6 +171,22 @@ def _statistics_in_bracket(figure: Figure, bracket: str) -> list[Figure]:
     if len(values) < len(matches) or any(value.unit not in (None, figure.unit) for _, value in values):
         return []
     return [figure._replace(label=f"{figure.label} {statistic}", value=value) for statistic, value in values]
+
+
+def _time_in_bracket(figure: Figure, bracket: str) -> StatedNumber | None:
+    """Return the time of a token that the bracket behind a speed states."""
+    match = _TIME_PER_TOKEN.fullmatch(bracket)
+    value = parse_number(match) if match and figure.unit == "tok/s" else None
+    return value if value and value.words and is_inverse(figure.value, value) else None
+
+
+def _time_of_decoding(figure: Figure) -> list[Figure]:
+    """Return the time of a token beside a speed of decoding as a figure; a prompt's tokens have none of their own."""
+    metric_name = metric_of(figure.words, figure.unit)
+    if figure.time_per_token is None or metric_name is None or metric_name.metric != "decode_tps":
+        return []
+    label = f"{figure.label} time per token"
+    return [figure._replace(label=label, value=figure.time_per_token, unit="ms", time_per_token=None)]
 
 
 def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:

@@ -65,6 +65,10 @@ DERIVED_HEAD = words(  # of a column that compares others
     r"|bf16|fp16)(?: .{0,40})?"
     r"|\W*(?:% |change |relative |\w{1,12} )?vs\.? .*|\W*(?:compared|relative) to .*"
 )
+PUBLISHED_HEAD = words(  # of a column or a row of what others state
+    r"(?:the |their )?(?:readme|docs?|documentation|data ?sheet|spec sheet|paper|blog(?: post)?|model card)"
+    r"(?: (?:says?|claims?|numbers?|values?|figures?|results?))?(?: \([^()]{1,40}\))?"
+)
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"
     r"|(?:# ?|n |num |num(?:ber)? of |total )?(?:requests?|reqs?|prompts?|runs?|samples?|iterations?|trials?|gpus?"
@@ -73,6 +77,12 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     r"|n|#|no\.?|id|rank|year|seed|step|ngl|ncmoe|tp|dp|ep|bits?|bpw|size|batch(?: size)?|m?bs|u?batch|context.*|ctx.*"
     r"|.*(?:length|size|tokens|count|rate|window|n[- ]max|draft[- ]max|spec(?:ulative)?[- ]tokens|steps|k)"
     r"|.*(?:\$|price|cost|power|watt|accept|accuracy|score|memory|vram|ram\b|bandwidth|utili[sz]ation).*"
+)
+LIMIT_HEAD = words(  # label of a row that states what may be used: 'Context window', 'Max model len', 'Memory limit'
+    r"(?:(?:max(?:imum)?|model|native|configured|supported|total)\.? ){0,3}(?:context|ctx)"
+    r"(?: (?:window|len(?:gth)?|size|limit))?(?: \(tokens\))?"
+    r"|max(?:imum)?\.? (?:(?:model|seq(?:uence)?|new|output|input|generated?) ){0,2}(?:len(?:gth)?|tokens)"
+    r"|(?:(?:gpu|system|host) )?(?:memory|v?ram) (?:limit|budget|cap)"
 )
 COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"(?:# |num(?:ber of)? )?(?:successful|completed|succeeded) req(?:uest)?s?"), "requests"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
+from collectors.imports.results.prose.figure_marks import BULLET, FIGURE
 from collectors.imports.results.prose.heads import count_metric
 from collectors.imports.results.prose.led_lines import statistic_of_lead
 from collectors.imports.results.prose.listed_names import listed_names
@@ -21,10 +23,11 @@ from collectors.imports.results.prose.metric_names import (
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
-from collectors.imports.results.prose.repeated_values import StoredValues
-from collectors.imports.results.prose.sections import BULLET, FIGURE, Sections
+from collectors.imports.results.prose.repeated_values import StoredValues, rounds_to
+from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import Statement, read_sentences
 from collectors.imports.results.prose.stated_figures import (
+    COMPARED_HEAD,
     MAX_NAME_CHARS,
     add_number,
     add_share,
@@ -32,6 +35,7 @@ from collectors.imports.results.prose.stated_figures import (
     metric_of_number,
 )
 from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import in_words, may_have_figure, unit_in
 from load_records import Result
@@ -47,6 +51,7 @@ SECOND_VALUE = re.compile(
 NO_LABEL = re.compile(r"[:=|`\"]")
 MIN_LABEL_CHARS, MAX_LABEL_CHARS = 2, 70
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
+IN_BRACKETS, LEAST_HEADS = re.compile(r"\([^()\d]{1,20}\)"), 2  # of a table on one line
 RULE_BELOW = re.compile(r"\s{0,12}[-=─]{3,400}\s{0,12}")
 HEADS = re.compile(r"\s{2,200}|\t")
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
@@ -54,10 +59,14 @@ LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,
 CODE_LEAD = re.compile(  # of an item: '`serve -O3`: 4 req/s'
     r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )`(?P<words>[^`]{1,120})`[^:`]{0,40}:"
 )
-LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
+LEAD_OF_LINE = re.compile(r"\s{0,12}(?P<words>[\w\[][^,:(]{1,60}): ")
 FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
 VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
+NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s{{0,60}}(?:{NUMBER})\s*", re.IGNORECASE)
+LEAST_LINES_OF_SERIES = 2
+DECIMAL = re.compile(r"(?<![\w.,])\d{1,9}\.\d{1,3}(?![\w.,%])")
+LEAST_NUMBERS_OF_ROW, MOST_NUMBERS = 4, 1_000
 
 
 def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
@@ -103,7 +112,8 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     if len(line) > 400 or "|" in line or not line[-3:].strip():
         return None
     is_bare = line.rstrip()[-1:].isdigit() or line.rstrip()[-1:] == "*"
-    if is_bare and (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+    match = BARE_NUMBERS.fullmatch(line.strip()) if is_bare else None
+    if match and unit_in(match["label"]) and len(IN_BRACKETS.findall(match["label"])) < LEAST_HEADS:
         cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
         return match["label"], [value for value in cells if value]
     if not may_have_figure(line):
@@ -133,13 +143,33 @@ def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
             continue
         lines[number - 1] = ""
         label, values = row
-        has_heads = len(heads) == len(values) and not any(map(read_cell, heads))
+        names, heading_around = _names_at_end(heading, len(values))
+        column_heads = names or heads
+        has_heads = len(column_heads) == len(values) and not any(map(read_cell, column_heads))
+        around = f"{heading_around[:80]}; " if (names and heading_around) or not has_heads else ""
         for column, value in enumerate(values, 1):
             column_name = f"column {column} of {len(values)}"
-            place = f"{heads[column - 1]} (" if has_heads else f"{column_name} ({heading[:80]}; "
+            place = f"{column_heads[column - 1] if has_heads else column_name} ({around}"
             name = f"{sections.prefix_of(number)}{label}: {place}line {number})"
-            add_number(load, value, MeasurementPoint(name), label, heads[column - 1] if has_heads else column_name)
+            head = column_heads[column - 1] if has_heads else column_name
+            point = point_of_words(name, heading_around) if names else MeasurementPoint(name)
+            add_number(load, value, point, label, head)
     return "\n".join(lines)
+
+
+def _names_at_end(heading: str, count: int) -> tuple[list[str], str]:
+    """Return the names of arms that a line ends with, one for each of `count` columns, and the words before them.
+
+    'N = 10 queries vLLM SGLang' stands above the values of two engines.
+    """
+    words = heading.split()
+    names = words[-count:]
+    is_of_arms = len(names) == count and len({*map(str.lower, names)}) == count and all(map(_names_arm, names))
+    return (names, " ".join(words[:-count])) if is_of_arms else ([], heading)
+
+
+def _names_arm(word: str) -> bool:
+    return ENGINE_HEAD.fullmatch(word) is not None or COMPARED_HEAD.fullmatch(word) is not None
 
 
 class LabelledNumber(NamedTuple):
@@ -219,6 +249,7 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
             words = in_words(label) if _unit_of_label(label) else label  # 'max_total_num_tokens' is no maximum
             statistic = statistic_of(words, number.value.bound, metric_name.metric)
+            statistic = statistic_of_lead(lines[line - 1]) if statistic == STATED else statistic
             point = point_of_words(name, name, sections.level_of(line))
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):
@@ -232,14 +263,24 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
     lines = text.splitlines()
     statements = read_sentences(text, sections.labels_of)
     points = [_point_of(statement, sections) for statement in statements]
-    repeating_paragraphs = {
-        statement.paragraph
+    lines_of_series = _lines_of_series(statements, lines, sections)
+    numbers_of_rows = _numbers_of_rows(lines)
+    lines_of_titles = {number for number, line in enumerate(lines, 1) if number == 1 or line.startswith("#")}
+    repeats = [
+        statement.line not in lines_of_series and stored_values.has(statement, point)
         for statement, point in zip(statements, points, strict=True)
-        if stored_values.has(statement, point)
+    ]
+    repeating_paragraphs = {
+        statement.paragraph for statement, is_repeat in zip(statements, repeats, strict=True) if is_repeat
     }
     roundings: list[str] = []
     for statement, point in zip(statements, points, strict=True):
-        if stored_values.has(statement, point, statement.paragraph in repeating_paragraphs):
+        is_repeat = (
+            stored_values.has_single(statement) if statement.line in lines_of_series
+            else stored_values.has(statement, point, statement.paragraph in repeating_paragraphs)
+        )  # fmt: skip
+        is_title = statement.line in lines_of_titles
+        if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, numbers_of_rows))):
             is_exact = stored_values.has_exactly(statement)
             roundings += [] if is_exact else [f"{statement.value.low:.12g} {statement.value.unit or ''}".strip()]
         else:
@@ -249,6 +290,30 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             statistic = led_by if statement.statistic == STATED else statement.statistic
             add_stated(load, point, statement.value, metric, factor, unit, statistic)
     load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
+
+
+def _numbers_of_rows(lines: Iterable[str]) -> list[float]:
+    """Return the numbers of lines that have many, as a table has that lost its cells."""
+    rows = (numbers for line in lines if len(numbers := DECIMAL.findall(line)) >= LEAST_NUMBERS_OF_ROW)
+    return [float(number) for number in islice(chain.from_iterable(rows), MOST_NUMBERS)]
+
+
+def _is_in_row(statement: Statement, numbers: Iterable[float]) -> bool:
+    """Return whether an approximate figure rounds one of such numbers."""
+    return statement.value.is_approximate and any(rounds_to(number, statement.value.low) for number in numbers)
+
+
+def _lines_of_series(statements: Sequence[Statement], lines: Sequence[str], sections: Sections) -> set[int]:
+    """Return the lines that are one name and its figure, again and again below one heading: the single runs of a mean.
+
+    Such a figure may be equal to the mean of all, and repeats none.
+    """
+    lines_by_name: dict[tuple[str, str], set[int]] = {}
+    for statement in statements:
+        if statement.statistic == STATED and (match := NAMED_FIGURE.fullmatch(lines[statement.line - 1])):
+            key = (sections.heading_of(statement.line), match["name"].strip().lower())
+            lines_by_name.setdefault(key, set()).add(statement.line)
+    return {line for numbers in lines_by_name.values() if len(numbers) >= LEAST_LINES_OF_SERIES for line in numbers}
 
 
 def _point_of(statement: Statement, sections: Sections) -> MeasurementPoint:

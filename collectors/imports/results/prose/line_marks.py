@@ -9,7 +9,7 @@ from textwrap import dedent
 
 from collectors.imports.quoted_logs import is_excerpt
 from collectors.imports.results.prose.consoles import FENCE
-from collectors.imports.results.prose.sections import FIGURE
+from collectors.imports.results.prose.figure_marks import FIGURE
 
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)"
 _PROCESS = r"(?:\((?:\w{1,30} )?pid=\d{1,9}\) )?"

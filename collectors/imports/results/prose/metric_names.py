@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED, percentile_name
+from collectors.imports.results.prose.decoding_speeds import ALL_STREAMS, DECODE, PER_STREAM
 
 
 class MetricName(NamedTuple):
@@ -21,8 +22,6 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream|u)\b"
-OWN_STREAM = words(_PER_STREAM)
 _PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
 PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
 GENERATION = (
@@ -32,14 +31,6 @@ GENERATION = (
     r"|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
-_DECODE = r"\bdecod(?:e|ing)\b|解码|解碼|デコード|디코드|디코딩"
-_SPEED_OF_DECODING = words(_DECODE)
-_OF_ONE_STREAM = words(rf"{_PER_STREAM}|\bsingle\b|\btg\d+\b")
-_OF_ALL_STREAMS = (
-    r"aggregate|\bagg\b|total|batch|concurren|parallel|users?\b|clients?\b|requests?\b|system|server|overall|combined"
-    r"|(?<!best of )\ball\b"
-)
-OF_ALL_STREAMS = words(_OF_ALL_STREAMS)
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
@@ -97,7 +88,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             rf"(?:\b(?:prefill|prompt|input)|{_PP})(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
-            rf"(?:{_PER_STREAM})"
+            rf"(?:{PER_STREAM})"
         ),
         MetricName("prompt_tps_per_request"),
     ),
@@ -127,7 +118,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("e2e_tps"),
     ),
-    ("tok/s", words(rf"{_PER_STREAM}|tput user|\b1(?:000)? ?/ ?tpot\b"), MetricName("decode_tps")),
+    ("tok/s", words(rf"{PER_STREAM}|tput user|\b1(?:000)? ?/ ?tpot\b"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     (
@@ -138,7 +129,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("decode_tps"),
     ),
-    ("tok/s", words(rf"^(?!.*(?:{_OF_ALL_STREAMS}|throughput)).*(?:{_DECODE})"), MetricName("decode_tps")),
+    ("tok/s", words(rf"^(?!.*(?:{ALL_STREAMS}|throughput)).*(?:{DECODE})"), MetricName("decode_tps")),
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
@@ -190,7 +181,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
 LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
-OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
+OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{PER_STREAM}|\btotal\b|prefill")
 PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b|单卡|每卡")
 PER_GPU_RULES = (
     (words(r"\btot(?:al)?\b"), MetricName("total_tps_per_gpu")),
@@ -284,11 +275,6 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )
-
-
-def may_be_of_all_streams(text: str) -> bool:
-    """Return whether a speed is called one of decoding, and not one of a single stream."""
-    return _SPEED_OF_DECODING.search(text) is not None and not _OF_ONE_STREAM.search(text)
 
 
 def without_both_tests(column_name: str, label: str) -> tuple[str, str]:

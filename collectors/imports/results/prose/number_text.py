@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import isclose
 from typing import NamedTuple
 
 from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, test_unit, unit_in, unit_of
@@ -50,6 +51,7 @@ _NOTE_MARK = re.compile(
 )
 _DECIMAL = re.compile(r"^([~≈]?\d{1,4}),(\d{1,2})$")  # no thousands
 _SPACED_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}) (\d{3})(?: (\d{3}))?(?! ?\d)")  # '5 464 ms'
+_NAMED_FIGURE = re.compile(rf"(?:[-*•] )?[^:=|]{{1,80}}[:=] {{0,9}}(?:{NUMBER})[.;]?", re.IGNORECASE)
 _SYMBOLS = r"\u26a1\u2b50\U0001f300-\U0001faff\ufe0f"
 _DECORATION = re.compile(  # '\u26a1 45 tok/s \u2b50', '16.4\u00b9'
     rf"^[{_SYMBOLS}]{{1,4}} | [\u2190-\u2bff{_SYMBOLS}]{{1,6}}$"
@@ -87,6 +89,7 @@ _BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\
 _KINDS = {"tok/s": "tokens", "requests/s": "requests", "ms": "time", "s": "time"}
 MAX_CELL_CHARS = 300
 KILO = 1e3
+MOST_DIFFERENCE = 0.02  # between a speed and the inverse of a rounded time
 MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
 TIMED = ("tok/s", "requests/s", "ms", "s")
 
@@ -208,6 +211,17 @@ def with_bracket_as_part(cell: str) -> str:
     parts = f"{match['value']}; {match['inner']}"
     kinds = [_KINDS.get(value.unit or "") for _, value in read_parts(parts)]
     return parts if len(kinds) == 2 and None not in kinds and kinds[0] != kinds[1] else cell
+
+
+def states_figure(line: str) -> bool:
+    """Return whether a line is a name and its figure, so that it is no title of what stands below: 'TTFT: 81 ms'."""
+    match = _NAMED_FIGURE.fullmatch(line.strip().replace("**", ""))
+    return match is not None and match["unit"] is not None
+
+
+def is_inverse(speed: StatedNumber, time_per_token: StatedNumber) -> bool:
+    """Return whether a time per token in milliseconds is the inverse of a speed in tokens per second."""
+    return time_per_token.unit == "ms" and isclose(speed.low * time_per_token.low, 1e3, rel_tol=MOST_DIFFERENCE)
 
 
 def parse_number(match: re.Match[str]) -> StatedNumber:

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE
-from collectors.imports.results.prose.sections import BULLET
+from collectors.imports.results.prose.figure_marks import BULLET
 from collectors.imports.results.prose.units import may_have_figure
 
 LEAST_WIDTH = 60  # of wrapped text

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.decoding_speeds import names_answer, names_decoding
 from collectors.imports.results.prose.metric_names import (
     DERIVED,
     LATENCIES_OF_TOKENS,
@@ -42,11 +43,6 @@ _OF_ALL = words(r"\b(?:agg|aggregated?)\b")
 TOKENS = (
     (words(r"(?:input|prompt) tokens"), "prompt_tokens"),
     (words(r"(?:output|completion|generated|gen) tokens|gen"), "completion_tokens"),
-)
-DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
-GENERATION = words(
-    r"^(?!.*\b(?:agg(?:regated?)?|total|batch(?:ed)?|all|server|system|overall|output)\b)"
-    r".*\b(?:tg|gen(?:erat(?:ion|ed?|ing))?|decod(?:e|ing)|eval)\b"
 )
 SEQUENCES = words(r"(?:batch(?: size)?|bs|(?:n |num )?(?:seqs|sequences))")  # of a batch, which decodes all at once
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
@@ -188,7 +184,7 @@ def _metric_name_in(
     if test and is_open and (name_of_test := metric_of_test(test, column.words, column.unit)):
         return MetricName(name_of_test.metric, name_of_test.factor * column.factor)
     output = outputs.get(statistic_of(column.words, None))
-    if metric_name.metric != "output_tps" or output is None or not DECODING.search(column.words):
+    if metric_name.metric != "output_tps" or output is None or not names_decoding(column.words):
         return metric_name
     is_slower = value is None or value < output
     return MetricName("decode_tps") if level == 1 or is_slower else MetricName(STATED)
@@ -208,8 +204,8 @@ def _speeds_of_decoding(record: Record) -> list[str]:
         for metric in ("output_tps", "prompt_tps")
     )
     parts = set(map(_part_of_both_sides, prompts))
-    is_of_one_kind = len({DECODING.search(plain_words) is None for plain_words in outputs.values()}) == 1
-    is_of_decoding = is_of_one_kind and all(map(GENERATION.search, outputs.values()))
+    is_of_one_kind = len({names_decoding(plain_words) for plain_words in outputs.values()}) == 1
+    is_of_decoding = is_of_one_kind and all(map(names_answer, outputs.values()))
     is_of_stream = not any(map(_states_streams, outputs.values())) and not _states_batch(record)
     return [name for name in outputs if is_of_decoding and is_of_stream and _part_of_both_sides(name) in parts]
 
@@ -237,7 +233,7 @@ def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:
     for name, value in values.items():
         column = value_name_of(name)
         is_output = column.metric_name is not None and column.metric_name.metric == "output_tps"
-        if is_output and not DECODING.search(column.words):
+        if is_output and not names_decoding(column.words):
             statistic = statistic_of(column.words, None)
             outputs[statistic] = max(outputs.get(statistic, 0.0), value if is_number(value) else 0.0)
     return outputs

@@ -16,6 +16,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.arm_names import point_of_name
+from collectors.imports.results.prose.decoding_speeds import names_decoding
 from collectors.imports.results.prose.draft_positions import add_positions, lists_positions
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
@@ -36,12 +37,12 @@ from collectors.imports.results.prose.record_files import (
     records_of,
 )
 from collectors.imports.results.prose.record_metrics import (
-    DECODING,
     measurements_in,
     rates_of_load,
     tested_side_of,
     tokens_of_whole_load,
 )
+from collectors.imports.results.prose.record_units import with_proven_units
 from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
@@ -162,6 +163,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if failures:
         records = [record for record in records if not _is_failed(record)]
         load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
+    records, note = with_proven_units(records)
+    load.notes += [note] if note else []
     constants = _constants(records)
     load.params |= {name: cut(value) for name, value in constants.items()}
     load.model = _model_of(constants)
@@ -287,7 +290,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         if value == 0 and (note := zero_note(metric, column.unit)):
             load.notes += [note] if note not in load.notes else []
             continue
-        if metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
+        if metric in ("output_tps", "decode_tps") and levels[2] == 1 and names_decoding(column.words):
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
             continue
         of_name = point_of_words("", column.words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -27,6 +27,8 @@ class StoredValues:
     def __init__(self, rows: Iterable[Result]) -> None:
         stored_rows = [row for row in rows if row.value is not None]
         self._exact = {(name, row.value) for row in stored_rows for name in (row.metric, row.unit)}
+        singles = [row for row in stored_rows if row.statistic == STATED]
+        self._exact_singles = {(name, row.value) for row in singles for name in (row.metric, row.unit)}
         self._times_and_rates = {_in_base_unit(row.value or 0.0, row.unit) for row in stored_rows}
         self._rows: dict[str, list[Result]] = {}
         for row in sorted(stored_rows, key=lambda row: row.value or 0.0):
@@ -36,8 +38,15 @@ class StoredValues:
 
     def has_exactly(self, statement: Statement) -> bool:
         """Return whether a figure is a stored value of its metric, with all digits; of a range both ends are."""
+        return self._has_all(statement, self._exact)
+
+    def has_single(self, statement: Statement) -> bool:
+        """Return whether a figure is a stored value of its metric that is no mean, percentile or the like."""
+        return self._has_all(statement, self._exact_singles)
+
+    def _has_all(self, statement: Statement, values: Collection[tuple[str, float | None]]) -> bool:
         name, factor = _name_of(statement), statement.metric_name.factor
-        return all((name, converted(end, factor)) in self._exact for end in _ends_of(statement))
+        return all((name, converted(end, factor)) in values for end in _ends_of(statement))
 
     def has(self, statement: Statement, point: MeasurementPoint, is_beside_repeated: bool = False) -> bool:
         """Return whether a figure repeats stored values, exactly or rounded; of a range both ends do."""
@@ -46,6 +55,15 @@ class StoredValues:
             self._has_other_metric(statement, end) or self._rounds(statement, point, end, least_digits)
             for end in _ends_of(statement)
         )
+
+    def has_rounded(self, statement: Statement) -> bool:
+        """Return whether an approximate figure rounds a stored value of its unit to its own digits: '~50' is 48.9."""
+        unit, factor = _name_of(statement), statement.metric_name.factor
+        names = {unit, statement.value.unit or unit}
+        return statement.value.is_approximate and any(
+            rounds_to(value, converted(statement.value.low, factor)) for name in names
+            for value in self._values.get(name, [])
+        )  # fmt: skip
 
     def _has_other_metric(self, statement: Statement, value: float) -> bool:
         """Return whether a value of many digits is stored under another name."""
@@ -92,6 +110,23 @@ def leave_out_repeated_tables(load: LoadBuilder, tables: Iterable[Sequence[Sampl
     load.rows = [new_rows.get(id(row), row) for row in load.rows if id(row) not in left_out]
 
 
+def leave_out_own_rows(load: LoadBuilder, rows: Sequence[Sample], earlier_rows: Sequence[Sample]) -> None:
+    """Leave out the figures of a table that compares own ones with what others published, if they were stored before.
+
+    `earlier_rows`: those of the tables above it in its section. A figure with a metric of its own stays.
+    """
+    values = {(row.unit, row.value) for row in earlier_rows if isinstance(row, Result)}
+    repeats = [
+        row for row in rows
+        if isinstance(row, Result) and row.metric == STATED and (row.unit, row.value) in values
+    ]  # fmt: skip
+    if repeats:
+        left_out = {*map(id, repeats)}
+        load.rows = [row for row in load.rows if id(row) not in left_out]
+        figures = ", ".join(f"{row.value:.12g} {row.unit}" for row in repeats)
+        load.notes.append(f"What a comparison repeats of a table above was left out: {figures}.")
+
+
 def _repeat_of(cell: Result, rows_by_value: Mapping[tuple[str, str, float | None], Sequence[Result]]) -> Result | None:
     """Return the figure of a list with a cell's value, and no other statistic and level."""
     return next(
@@ -123,6 +158,16 @@ def _in_base_unit(value: float, unit: str | None) -> tuple[str | None, float]:
 def _digits(value: float) -> str:
     """Return the digits of a number that are significant: '4040' has three."""
     return f"{value:f}".rstrip("0").replace(".", "").strip("0")
+
+
+def significant_digits(value: float) -> int:
+    return len(_digits(value))
+
+
+def rounds_to(value: float, rounded: float) -> bool:
+    """Return whether a number with fewer digits is another one rounded to these."""
+    digits = significant_digits(rounded)
+    return value > 0 and digits > 0 and float(f"{Decimal(repr(value)):.{digits - 1}e}") == rounded
 
 
 def _decimals(value: float) -> int:

@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.compared_numbers import UNITLESS, dimension
+from collectors.imports.results.prose.decoding_speeds import OF_ALL_STREAMS
 from collectors.imports.results.prose.figure_labels import label_and_subject, subject_of
 from collectors.imports.results.prose.metric_names import (
     DERIVED,
     LATENCIES_OF_TOKENS,
     MetricName,
     metric_of,
+    names_side_alone,
     statistic_of,
 )
-from collectors.imports.results.prose.number_text import StatedNumber, with_unit_first
+from collectors.imports.results.prose.number_text import StatedNumber, is_inverse, with_unit_first
 from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs, with_joined_answers
 from collectors.imports.results.prose.running_text import running_text, sentences_of
 from collectors.imports.results.prose.sentence_places import Place, places_of
@@ -57,12 +59,19 @@ _COMPARATIVE = re.compile(  # '52 ms faster with vLLM'
 _LIMIT_BEHIND = re.compile(
     r"\s{0,3}(?:(?:rate|request|token) ){0,2}(?:limits?|quotas?|caps?|budgets?)\b", re.IGNORECASE
 )
+_HIT_RATE_BEHIND = re.compile(
+    r"\s?(?:(?:prefix|prompt|kv|cache|caching|token|delta|overall|average|avg|mean|block) ){0,3}hit[- ]rates?\b",
+    re.IGNORECASE,
+)
+_HIT_RATE_BEFORE = re.compile(r"\bhit[- ]rates?(?: (?:is|was|of|at|reached|stays|stayed))?\W{0,3}$", re.IGNORECASE)
+_CONDITION_BEFORE = re.compile(r"\b(?:at|with|for|by)(?: an?)?\s*$", re.IGNORECASE)  # '2.7x at 90% hit rate'
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _CLASS = re.compile(  # 'Low TTFT (< 600 ms) feels responsive' names a class, and no maximum of a measurement
     r"\b(?:low|lower|lowest|high|higher|fast|faster|quick|slow|slower|good|great|excellent|decent|short|long)\b"
     r"[^\d()]{0,40}\(\s*$",
     re.IGNORECASE,
 )
+_BRACKETS = re.compile(r"\([^()]{0,80}\)")
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 MOST_WORDS_OF_LABEL = 4
@@ -89,6 +98,7 @@ class _Former(NamedTuple):
     dimension: str | None
     name: MetricName
     statistic: str
+    value: StatedNumber
 
 
 def read_sentences(text: str, labels_above: LabelsAbove = lambda line: ()) -> list[Statement]:
@@ -124,7 +134,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
         if place.is_restated or is_hypothetical(_clause_at(sentence, place.start)):
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
-        if _is_no_result(place, sentence) or DERIVED.search(near_words):
+        is_share = _is_hit_rate(place)
+        if _is_no_result(place, sentence) or (DERIVED.search(near_words) and not is_share):
             former = None
             continue
         words_between = sentence[place.former_end : place.start]
@@ -133,16 +144,29 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
         carried = former if own_name is None and former and _is_alike(place, words_between) else None
         unit = place.value.unit
         name = _of_unit(carried.name, unit) if carried and carried.dimension == dimension(unit) else own_name
-        if name is None and (unit == "tok/s" or is_used_memory(place.value, place.before, place.after)):
+        is_inverse_of_former = former is not None and place.value.words != "" and is_inverse(former.value, place.value)
+        if (
+            former and is_inverse_of_former
+        ):  # '45 tok/s (22.2 ms/tok)'; the tokens of a prompt have no time of their own
+            name = MetricName("tpot_ms") if former.name.metric == "decode_tps" else None
+        name = name or _name_of_phase_above(labels_above(line), place, sentence)
+        is_stated = unit == "tok/s" or is_share or is_used_memory(place.value, place.before, place.after)
+        if name is None and is_stated:
             name = MetricName(STATED)
         statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
         if carried and statistic == STATED and _VERSUS.search(words_between):
             statistic = carried.statistic
-        former = _Former(dimension(unit), name, statistic) if name and name.metric != STATED else None
+        former = _Former(dimension(unit), name, statistic, place.value) if name and name.metric != STATED else None
         if name:
             label, subject = label_and_subject(place, sentence, subject)
             condition = match[0] if (match := _CONDITION.match(sentence, place.end)) else ""
             yield Statement(line, label, place.value, name, statistic, paragraph.text, condition)
+
+
+def _is_hit_rate(place: Place) -> bool:
+    """Return whether a share is a cache's hit rate, and no difference of two: '97% delta hit rate'."""
+    is_named = _HIT_RATE_BEHIND.match(place.after) or _HIT_RATE_BEFORE.search(place.before)
+    return place.value.unit == "%" and is_named is not None and not _CONDITION_BEFORE.search(place.before)
 
 
 def _clause_at(sentence: str, position: int) -> str:
@@ -173,6 +197,18 @@ def _name_of_label(labels: Sequence[str], unit: str | None) -> MetricName | None
     is_time = unit in ("ms", "s") and len(labels) > 0 and len(labels[0].split()) <= MOST_WORDS_OF_LABEL
     name = metric_of(labels[0], unit) if is_time else None
     return name if name and name.metric in LATENCIES_OF_TOKENS else None
+
+
+def _name_of_phase_above(labels: Sequence[str], place: Place, sentence: str) -> MetricName | None:
+    """Return the metric of a row's speed below the name of a phase: 'Run 1: 45 tok/s' below 'Prefill (4 runs)'.
+
+    A row that names a metric itself has none of the phase above it.
+    """
+    phase = _BRACKETS.sub("", labels[0]) if labels else ""
+    is_of_all = OF_ALL_STREAMS.search(f"{place.before} {place.after}") is not None
+    is_of_row = place.before.rstrip().endswith((":", "=")) and not is_of_all and metric_of(sentence, "tok/s") is None
+    is_speed = place.value.unit == "tok/s" and not place.value.words
+    return metric_of(phase, "tok/s") if is_of_row and is_speed and names_side_alone(phase) else None
 
 
 def _is_alike(place: Place, words_between: str) -> bool:

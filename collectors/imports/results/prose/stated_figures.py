@@ -7,15 +7,14 @@ from functools import lru_cache
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED, UNITS
+from collectors.imports.results.prose.decoding_speeds import OWN_STREAM, may_be_of_all_streams, metric_at_level
 from collectors.imports.results.prose.heads import names_latency
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
     MAXIMUM,
     MINIMUM,
-    OWN_STREAM,
     PER_GPU,
     MetricName,
-    may_be_of_all_streams,
     metric_of,
     own_metric_of,
     statistic_of,
@@ -120,12 +119,15 @@ def unit_of_names(column_name: str, label: str, title: str) -> str | None:
 def _metric_of_title(title: str, description: str, unit: str | None, concurrency: int | None) -> MetricName | None:
     """Return the metric that the line above a table names.
 
-    A number of one GPU is none of the whole server; at a concurrency a decode speed may be that of all streams.
+    A number of one GPU is none of the whole server; at a concurrency a decode speed is that of all streams,
+    and one of 'tg128' may be of one or of all.
     """
     is_excluded = unit in (None, RATIO) or PER_GPU.search(description)
     metric_name = None if is_excluded else metric_of(title, unit)
-    is_of_all = metric_name is not None and metric_name.metric == "decode_tps" and (concurrency or 1) > 1
-    return None if is_of_all and not OWN_STREAM.search(title) else metric_name
+    is_at_level = metric_name is not None and metric_name.metric == "decode_tps" and (concurrency or 1) > 1
+    if not is_at_level or OWN_STREAM.search(title):
+        return metric_name
+    return MetricName("output_tps") if may_be_of_all_streams(title) else None
 
 
 def _name_of_title(title: str) -> str:
@@ -174,8 +176,7 @@ def add_stated(
 
     A speed of decoding at several requests is that of all streams, unless its words say that it is one's.
     """
-    if metric == "decode_tps" and (point.concurrency or 1) > 1 and may_be_of_all_streams(point.name):
-        metric = "output_tps"
+    metric = metric_at_level(metric, point.name, point.concurrency)
     if value.low == 0 and not value.high and (note := zero_note(metric, unit or UNITS[metric])):
         load.notes += [note] if note not in load.notes else []
         return

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED, percentile_name
+from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.metric_names import LATENCY_NAMES
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import TIMED, StatedNumber, parse_number
-from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
 from collectors.imports.results.values import converted
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.decoding_speeds import with_speeds_of_table
+from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
     DURATION_HEAD,
     LENGTH_HEAD,
+    LIMIT_HEAD,
     METRIC_HEAD,
+    PUBLISHED_HEAD,
     SETTING_HEAD,
     SPEED_HEAD,
     UNIT_HEAD,
@@ -26,8 +29,6 @@ from collectors.imports.results.prose.heads import (
 from collectors.imports.results.prose.metric_names import (
     AIMED_AT,
     DERIVED,
-    OF_ALL_STREAMS,
-    may_be_of_all_streams,
     metric_of,
 )
 from collectors.imports.results.prose.number_text import (
@@ -37,9 +38,9 @@ from collectors.imports.results.prose.number_text import (
     read_parts,
     read_statistics,
     states_failure,
+    states_figure,
     with_bracket_as_part,
 )
-from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import (
     names_of_arms,
@@ -63,8 +64,6 @@ from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.table_points import is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
-from load_records import Result
-from samples import Sample
 
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
@@ -79,12 +78,9 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
+NO_UNIT = "states no unit"
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
-SPEED_OF_DECODING = re.compile(
-    r"\b(?:decod(?:e|ing)|(?:token |text )?generation)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b",
-    re.IGNORECASE,
-)
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 
@@ -92,6 +88,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
+    is_statement |= states_figure(table.title)
     title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(_with_quantiles(table.heads), _with_statistics(_filled(table)), title)
     heads = with_rates_sent(heads)
@@ -120,23 +117,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
-    load.rows[count_before:] = _with_speeds_of_decoding(load.rows[count_before:])
-
-
-def _with_speeds_of_decoding(rows: Sequence[Sample]) -> list[Sample]:
-    """Return the rows of a table with what it calls a decode speed beside that of the prompt as one stream's.
-
-    In a table with levels above 1 the speed of decoding is that of all streams together, at each level.
-    """
-    results = [row for row in rows if isinstance(row, Result)]
-    if any((row.concurrency or 1) > 1 for row in results):
-        changed = {id(row): "output_tps" for row in results
-                   if row.metric == "decode_tps" and may_be_of_all_streams(row.point)}  # fmt: skip
-    else:
-        has_prompt = any(row.metric == "prompt_tps" for row in results)
-        changed = {id(row): "decode_tps" for row in results if has_prompt and row.metric == "output_tps"
-                   and SPEED_OF_DECODING.search(row.point) and not OF_ALL_STREAMS.search(row.point)}  # fmt: skip
-    return [replace(row, metric=changed.get(id(row), row.metric)) if isinstance(row, Result) else row for row in rows]
+    load.rows[count_before:] = with_speeds_of_table(load.rows[count_before:], title)
 
 
 def _without_settings(title: str) -> str:
@@ -164,6 +145,9 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     if value and value.unit is None and LENGTH_HEAD.fullmatch(plain(column_name)):
         return  # '1000' below 'Output tokens', in a row that states the unit of its own
     point = point_of(table, row, column, table.line_of(row_number), label)
+    if LIMIT_HEAD.fullmatch(plain(row[0]).replace("_", " ")):
+        load.params[point.name] = plain(cell)
+        return
     if value:
         is_of_title = column in table.title_columns and value.unit is None
         unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
@@ -248,13 +232,19 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
         if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
-            load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+            load.notes.append(f"The column {head!r} {NO_UNIT}: its numbers were left out.")
+
+
+def compares_with_others(table: Table) -> bool:
+    """Return whether a row of a table is what others published or what is aimed at."""
+    return any(AIMED_AT.search(plain(row[0])) for row in table.rows if row)
 
 
 def _is_no_measurement(name: str) -> bool:
     """Return whether a row or column compares others or states an aim."""
     name = WITH_DEVIATION.sub("", name)
-    return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
+    is_of_others = AIMED_AT.search(plain(name)) or PUBLISHED_HEAD.fullmatch(plain(name))
+    return bool(is_of_others or DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name))
 
 
 def _is_ratio(name: str, heads: Sequence[str]) -> bool:

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.decoding_speeds import may_be_of_all_streams
 from collectors.imports.results.prose.heads import COUNT_HEADS
 from collectors.imports.results.prose.metric_names import (
     AIMED_AT,
     LATENCY_NAMES,
     MetricName,
-    may_be_of_all_streams,
     metric_of,
     words,
 )

@@ -68,6 +68,8 @@ TOTALS = {
 }  # fmt: skip
 STATISTIC = re.compile(r"avg|min|max|p\d{1,2}(?:\.\d{1,3})?|p_\d{1,2}")
 STATISTICS = {"avg": "mean", "p50": "median"}
+CSV_START = re.compile(r'"?Metric"?(?P<delimiter>[,;\t])"?avg"?(?P=delimiter)')  # a spreadsheet writes the others
+DECIMAL_COMMA = re.compile(r"\d{1,3}(?:\.\d{3})*,\d{1,2}|\d{1,15},\d{1,2}")
 TITLE = re.compile(r"(?P<name>.{1,100}?) ?(?:\((?P<unit>[\w/ %]{1,24})\))?")
 MEANS_NOTE = "Of metrics that Pitwall has no name for only the means were imported."
 GPUS_NOTE = "The table of the GPUs below the results was left out."
@@ -81,7 +83,7 @@ def recognise(head: str) -> bool:
     names = ('"request_throughput"', '"request_latency"', '"input_config"', '"unit"')
     has_names = '"aiperf_version"' in head or all(name in head for name in names)
     is_json = start.startswith("{") and '"request_throughput"' in head and has_names
-    return is_json or start.startswith(('{"metadata":{"session_num"', "Metric,avg,"))
+    return is_json or start.startswith('{"metadata":{"session_num"') or CSV_START.match(start) is not None
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -91,7 +93,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
         add_requests(load, source, None)
         return [load]
-    return [read_csv(source, ticket) if start.startswith("Metric,") else read_profile(source, ticket)]
+    return [read_csv(source, ticket) if CSV_START.match(start) else read_profile(source, ticket)]
 
 
 def read_profile(source: ResultFile, ticket: Ticket) -> LoadBuilder:
@@ -204,8 +206,8 @@ def read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     content = source.text()
     if not content.endswith("\n"):
         raise source.refusal(content.count("\n") + 1, "it is cut off here")
-    heads = content.lstrip().partition("\n")[0].strip().split(",")
-    tool = TOOL if "std" in heads else GENAI_PERF
+    heads = content.lstrip().partition("\n")[0]
+    tool = TOOL if re.search(r"\bstd\b", heads) else GENAI_PERF
     load = LoadBuilder(ticket, tool, None, tool, ticket.file_date)
     with source.refusing_bad_csv():
         rows = list(_csv_rows(content))
@@ -222,19 +224,24 @@ def read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
 def _csv_rows(content: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield title and values of each metric; an empty title stands for the table of the GPUs."""
     column_names: list[str] = []
-    for row in csv.reader(io.StringIO(content, newline="")):
+    match = CSV_START.match(content.lstrip())
+    rows = list(csv.reader(io.StringIO(content, newline=""), delimiter=match["delimiter"] if match else ","))
+    is_comma_decimal = any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in rows for cell in row[1:])
+    for row in rows:
         if row[:1] == ["Metric"]:
             column_names = ["avg" if head == "Value" else head for head in row[1:]]
         elif row and "GPU_Index" in row:
             yield "", {}
             return
         elif row:
-            yield row[0], {head: _float(cell) for head, cell in zip(column_names, row[1:], strict=False) if cell}
+            cells = zip(column_names, row[1:], strict=False)
+            yield row[0], {head: _float(cell, is_comma_decimal) for head, cell in cells if cell}
 
 
-def _float(cell: str) -> Any:
+def _float(cell: str, is_comma_decimal: bool) -> Any:
+    plain_cell = cell.replace(".", "").replace(",", ".") if is_comma_decimal else cell.replace(",", "")
     try:
-        return float(cell.replace(",", ""))
+        return float(plain_cell)
     except ValueError:
         return cell
 
