@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.compare_arms import ArmComparison
-from analysis.guard import RowStatus
+from analysis.guard import RowCode, RowStatus
 from web import markup
 from web.compare.answer.guard_findings import Finding, FindingDetail, findings
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
@@ -14,6 +14,7 @@ from web.words import Names
 
 TITLE = "Is this a fair comparison?"
 MOST_UNKNOWN = 4  # rows beside a refusal: more of them are folded, since none of them is its reason
+NEVER_FOLDED = RowCode.QUALITY  # may state what was measured of the answers
 
 
 def guard_card(answers: Sequence[ArmComparison], names: Names, colors: Colors) -> str:
@@ -21,7 +22,7 @@ def guard_card(answers: Sequence[ArmComparison], names: Names, colors: Colors) -
     merged = findings(answers, names)
     differing = [row for row in merged if row.standing is not RowStatus.SAME]
     same = [row for row in merged if row.standing is RowStatus.SAME and row.code not in {row.code for row in differing}]
-    unknown = [row for row in differing if row.standing is RowStatus.UNKNOWN]
+    unknown = [row for row in differing if row.standing is RowStatus.UNKNOWN and row.code is not NEVER_FOLDED]
     if any(answer.is_ranked for answer in answers) or len(unknown) <= MOST_UNKNOWN:
         unknown = []
     marks = colors if len(answers) > 1 else {}
