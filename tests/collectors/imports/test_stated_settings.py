@@ -254,6 +254,34 @@ def test_flags_that_a_warning_names_are_none_of_the_load(tmp_path: Path) -> None
     assert "temperature" not in load_of(path).params
 
 
+def test_a_list_of_settings_has_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "## Test setup\n\n- Batch size: 1\n- **Prompt length:** 128 tokens\n- Response length: 32 tokens\n"
+        "- Request timeout: 30 s\n\n## Results\n\n- Decode: 45.5 tok/s\n"
+    )
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in results_of(load)] == [("decode_tps", 45.5)]
+    assert load.params == {
+        "Batch size (line 3)": "1", "Prompt length (line 4)": "128 tokens", "Response length (line 5)": "32 tokens",
+        "Request timeout (line 6)": "30 s",
+    }  # fmt: skip
+
+
+def test_delays_may_be_negative_and_a_requested_rate_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "summary_lifecycle_metrics.json"
+    path.write_text(
+        '{"load_summary": {"count": 9, "schedule_delay": {"mean": 0.0002, "min": -0.0013}, "requested_rate": 9.5,'
+        ' "achieved_rate": 9.25}, "successes": {"count": 9, "latency": {"request_latency": {"mean": -2.5}}}}'
+    )
+    load = load_of(path)
+    assert load.params == {"requested_rate": 9.5}
+    assert [(row.metric, row.statistic, row.value) for row in results_of(load)] == [
+        ("requests", "total", 9.0), ("e2e_ms", "mean", None), ("stated", "mean", 0.0002), ("stated", "min", -0.0013),
+        ("stated", "stated", 9.25),
+    ]  # fmt: skip
+
+
 def test_a_command_above_an_arm_states_no_precision_of_the_next(tmp_path: Path) -> None:
     path = tmp_path / "post.md"
     block = (
