@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.readers import reader_of
+from collectors.imports.results.readers import reader_of, unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from load_records import Accuracy
 from tests.collectors.imports.captured import load_of, results_of
@@ -495,3 +495,12 @@ def test_times_of_answers_with_their_tokens(tmp_path: Path) -> None:
     assert rows == [
         ("stated", 45.5, None, None), ("duration_s", 254.5, 48000, 881), ("duration_s", 20.5, 300, 63),
     ]  # fmt: skip
+
+
+def test_a_refusal_of_json_speaks_of_its_names_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"model": "o/m-8b", "process_gib": 45.5, "decision": "the latency of 3 answers was too high"}')
+    source = ResultFile(path, "a.json")
+    reason = unknown_file_reason(source)
+    assert reader_of(source) is None
+    assert "states no unit" not in reason and "Units are stated by process_gib, but not for a speed or a" in reason
