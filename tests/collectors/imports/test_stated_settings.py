@@ -290,3 +290,9 @@ def test_a_command_above_an_arm_states_no_precision_of_the_next(tmp_path: Path) 
     )
     path.write_text(f"## FP8\n\nvllm serve o/Tiny-8B-FP8 --port 1\n\n{block}\n## BF16\n\n{block}")
     assert [(load.model, load.server_config) for load in loads_of(path)] == [("o/Tiny-8B-FP8", {}), ("Tiny-8B", {})]
+
+
+def test_a_quantization_in_a_heading_is_that_of_its_section(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text("### NVFP4 build\n\nDecode: 90.5 tok/s\n\n### Baseline\n\nTTFT: 80 ms\n")
+    assert load_of(path).server_config == {}

@@ -155,7 +155,8 @@ def without_settings_of_arms(settings: StatedSettings, names_by_metric: Collecti
     engine = None if engine and any(_names_other_engine(name, engine) for name in names) else engine
     degrees = [{match["degree"] for match in _TENSOR_PARALLEL.finditer(name)} for name in names]
     is_of_arms = any(degrees) and degrees.count(degrees[0]) < len(degrees)
-    if quantization and any(names_other_quantization(name, quantization) for name in names):
+    is_of_some = quantization is not None and _is_of_some(quantization, names)  # whatever their metrics
+    if quantization and (is_of_some or any(names_other_quantization(name, quantization) for name in names)):
         quantization = None
     of_model = quantization_in_name(settings.model or "")
     is_of_model = of_model is None or not any(names_other_quantization(name, of_model) for name in names)
