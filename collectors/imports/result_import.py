@@ -23,10 +23,11 @@ from collectors.imports.quoted_logs import (
 )
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
+from collectors.imports.results.looks import is_json
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.prose.document import has_benchmark, has_figures
 from collectors.imports.results.prose.llama_timings import has_timings, is_of_client
-from collectors.imports.results.readers import RECORDS, TEXTS, is_json, reader_of, unknown_file_reason
+from collectors.imports.results.readers import RECORDS, TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.tool_readers import ResultReader
 from collectors.imports.results.unread_lines import MAX_BYTES, unread_note

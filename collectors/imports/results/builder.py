@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.metrics import UNITS, sample_sd
-from collectors.imports.results.values import converted, no_number_reason, number
+from collectors.imports.results.values import converted, no_number_reason, number, signed_number
 from domain import JsonValue
 from load_records import CUT_SHORT, Accuracy, AccuracyItem, Load, LoadPhase, RequestRecord, Result, SuiteCheck
 from reasons import Reason, write_reasons
@@ -88,12 +88,13 @@ class LoadBuilder:
         sd: float | None = None,
         reasons: Iterable[Reason] = (),
         unit: str | None = None,
+        is_signed: bool = False,
     ) -> None:
         """Add one value from the file; `factor` converts it to Pitwall's unit, `population_sd` has ddof 0.
 
-        `unit`: of a metric without a Pitwall name.
+        `unit`: of a metric without a Pitwall name. `is_signed`: it may be negative, as a difference or a delay may.
         """
-        value, raw_sd = number(raw_value), number(population_sd)
+        value, raw_sd = signed_number(raw_value) if is_signed else number(raw_value), number(population_sd)
         if raw_sd is not None:
             sd, reason = sample_sd(raw_sd * factor, n)
             reasons = [*reasons, *([reason] if reason else [])]

@@ -29,6 +29,13 @@ TOKENS_WITHOUT_TIME = re.compile(
     rf"{WORDS_BEFORE}\d[\d.,]{{0,12}} (?:\w{{1,12}} )?tokens(?: per){{1,2}} (?:user|request|gpu|card)\b(?! per|/)",
     re.IGNORECASE,
 )
+JSON_START = re.compile(r'\s{0,99}(?:\{\s{0,99}"|\[\s{0,99}[{"])')
+UNIT_IN_BRACKETS = re.compile(rf"[(\[](?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})[)\]]", re.IGNORECASE)
+NUMBER_BEHIND_NAME = re.compile(  # 'PROMPT PROCESSING IS 250'
+    r"\b(?:TTFT|TPOT|ITL|latency|throughput|prefill|decod(?:e|ing)|prompt processing|(?:token )?generation|speed|tps)\b"
+    r"[^\d\n]{0,20}\d",
+    re.IGNORECASE,
+)
 EXPOSITION = re.compile(r"# (?:HELP|TYPE) [A-Za-z_:][\w:]{0,200} ")
 MEASURED = re.compile(
     r"(?<![A-Za-z\d])(?:TTFT|TPOT|ITL|latency|throughput|tokens per second)(?![A-Za-z\d])", re.IGNORECASE
@@ -70,13 +77,21 @@ def looks_of(source: ResultFile) -> str:
 
 
 def metrics_without_unit(source: ResultFile) -> str:
-    """Return a sentence on the metrics that a text names if none of its lines states a unit; empty otherwise."""
+    """Return a sentence on the metrics that lines of a text name beside numbers if none states a unit; else empty."""
+    if is_json(source):  # its keys are names, and its texts are prose
+        return ""
     lines = source.head.replace("%", " ").splitlines()  # a share of a speed is no unit of it
-    names = list(dict.fromkeys(name for line in lines for name in MEASURED.findall(line)))[:MAX_NAMES]
+    named = [line for line in lines if MEASURED.search(line) and NUMBER.search(line)]
+    names = list(dict.fromkeys(name for line in named for name in MEASURED.findall(line)))[:MAX_NAMES]
     if not names or any(unit_in(line) or FIGURE.search(line) for line in lines):
         return ""
     listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-    return f" It names {listed}, but states no unit for their numbers."
+    return f" It names {listed}, but states no unit for their numbers: {_quoted(_shortened(named))}."
+
+
+def is_json(source: ResultFile) -> bool:
+    """Return whether a file is JSON as far as its ends tell, so that its lines are none of a text."""
+    return JSON_START.match(source.head) is not None and (source.tail or source.head).rstrip()[-1:] in ("}", "]")
 
 
 def figures_left_out(source: ResultFile) -> str:
@@ -91,7 +106,17 @@ def figures_left_out(source: ResultFile) -> str:
             f" It states {_quoted(figures)}, but no words say that this is a speed or a latency of a model that was "
             "measured: what is asked, wished, expected, or published by others is no result."
         )
-    return " None of its numbers has a unit of a speed or a time (tok/s, requests/s, ms, s)."
+    lines = source.head.splitlines()[:MAX_LINES]
+    with_units = [line for line in lines if NUMBER.search(line) and UNIT_IN_BRACKETS.search(line[:MAX_CHARS])]
+    if with_units:
+        return f" Units of speeds or times stand in {_quoted(_shortened(with_units))}, but in no form that is read."
+    named = [line for line in lines if NUMBER_BEHIND_NAME.search(line[:MAX_CHARS])]
+    quoted = f": {_quoted(_shortened(named))}" if named else ""
+    return f" None of its numbers has a unit of a speed or a time (tok/s, requests/s, ms, s){quoted}."
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    return [" ".join(mask_text(line).split())[:MAX_LINE_CHARS] for line in lines]
 
 
 def _quoted(passages: Sequence[str]) -> str:

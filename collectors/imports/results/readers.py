@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from collectors.imports.results import toml_files, yaml_files
-from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
+from collectors.imports.results.looks import (
+    JSON_START,
+    figures_left_out,
+    is_json,
+    listed_names,
+    looks_of,
+    metrics_without_unit,
+)
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.prose.fenced_files import has_fenced_file
 from collectors.imports.results.source import ResultFile
@@ -36,7 +43,6 @@ from collectors.imports.results.tools import (
     vllm_mlx,
 )
 
-JSON_START = re.compile(r'\s{0,99}(?:\{\s{0,99}"|\[\s{0,99}[{"])')
 FENCE_LINE = re.compile(r"^[ \t]{0,12}`{3}", re.MULTILINE)  # an answer within JSON may have a fence, too
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 RECORDS: ResultReader = records  # a tool's own reader knows more of its names, so it is tried after those
@@ -86,6 +92,12 @@ def unknown_file_reason(source: ResultFile) -> str:
     """Return the sentences of a refusal: what the file looks like, and which results are read."""
     names = records.names_without_unit(source.head)
     no_unit = f" No unit is stated by {listed_names(names)}." if names else metrics_without_unit(source)
+    with_unit = records.names_with_unit(source.head) if is_json(source) else []
+    no_unit += (
+        f" Units are stated by {listed_names(with_unit)}, but not for a speed or a latency of a model."
+        if with_unit
+        else ""
+    )
     of_kernels = " It times copies or kernels, no answers of a model." if records.times_kernels(source.head) else ""
     kind = looks_of(source)
     reason = f"{no_unit}{of_kernels}" or (figures_left_out(source) if kind.startswith("a text") else "")
@@ -110,8 +122,3 @@ def reader_of(source: ResultFile) -> ResultReader | None:
     if reader is None and (records.times_kernels(source.head) or is_json(source)):
         return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)
-
-
-def is_json(source: ResultFile) -> bool:
-    """Return whether a file is JSON as far as its ends tell, so that its lines are none of a text."""
-    return JSON_START.match(source.head) is not None and (source.tail or source.head).rstrip()[-1:] in ("}", "]")

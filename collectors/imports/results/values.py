@@ -32,6 +32,13 @@ def number(value: Any) -> float | None:
     return checked if math.isfinite(checked) and 0 <= checked <= LARGEST_COUNT else None
 
 
+def signed_number(value: Any) -> float | None:
+    """Return a finite number of a quantity that may be negative, as a difference or a delay is; None for else."""
+    is_negative = isinstance(value, int | float) and not isinstance(value, bool) and value < 0
+    size = number(-value if is_negative else value)
+    return -size if size is not None and is_negative else size
+
+
 def no_number_reason(value: Any) -> Reason:
     """Return the reason why `number` returns None."""
     if value is None:

@@ -85,6 +85,14 @@ def test_a_column_of_prefill_without_a_unit_is_noted(tmp_path: Path) -> None:
         ),
         ("I just get 40 output tokens per user here.", "It states “I just get 40 output tokens per user”, but not in"),
         ("We ran it on 8 cards and it was quick.", "None of its numbers has a unit of a speed or a time"),
+        (
+            "PROMPT PROCESSING IS 250\nTOKEN GENERATION IS 1.7 here.",
+            "(tok/s, requests/s, ms, s): “PROMPT PROCESSING IS 250”, “TOKEN GENERATION IS 1.7 here.”.",
+        ),
+        (
+            "Only this is shown: Throughput (tokens/sec), then 1388 and 1400 below it.",
+            "Units of speeds or times stand in “Only this is shown: Throughput (tokens/sec), then 1388",
+        ),
         ("You should get 90 tok/s with it.", "It states “You should get 90 tok/s”, but no words say"),
     ],
 )

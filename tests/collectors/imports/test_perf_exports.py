@@ -24,7 +24,7 @@ EXPORT: dict[str, Any] = {
 EXPECTED = [
     ("request_tps", "mean", 6.25), ("goodput_rps", "mean", 5.25), ("e2e_ms", "mean", 1500.5), ("e2e_ms", "p99", 1900.5),
     ("e2e_ms", "p75", 1600.5), ("e2e_ms", "median", 1490.5), ("e2e_ms", "p25", 1400.5), ("e2e_ms", "min", 900.5),
-    ("requests", "total", 100), ("stated", "mean", 9.5), ("e2e_tps", "mean", 80.5),
+    ("requests", "total", 100), ("stated", "mean", 9.5), ("stated", "p99", 12.5), ("e2e_tps", "mean", 80.5),
 ]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_csv_of_aiperf_with_the_gpus_below(tmp_path: Path) -> None:
         ("tpot_ms", "median", 11.25), ("tpot_ms", "p99", 22.89), ("goodput_rps", "mean", 5.25),
         ("requests", "total", 100),
     ]  # fmt: skip
-    assert ("stated", "mean", 9.5) in metrics_of(load) and "GPUs" in load.notes[1]
+    assert ("stated", "mean", 9.5) in metrics_of(load) and "GPUs" in load.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -192,3 +192,52 @@ def test_csv_within_a_text(tmp_path: Path, text: str) -> None:
         ("e2e_ms", "max", 2000.75), ("e2e_ms", "p99", 1999.5), ("e2e_ms", "median", 1690.5),
         ("output_tps", "mean", 600.5), ("requests", "total", 48),
     ]  # fmt: skip
+
+
+def test_statistics_of_unknown_metrics_and_single_values(tmp_path: Path) -> None:
+    (load,) = loads_of_text(
+        tmp_path, "profile_export_aiperf.csv",
+        "Metric,avg,min,max,sum,p50,p99,std\n"
+        "Request Latency (ms),100.00,50.00,150.00,400.00,100.00,150.00,30.00\n"
+        "Inter Chunk Latency (ms),10.00,1.00,20.00,390.00,10.00,20.00,3.00\n"
+        "Time to Second Token (ms),25.00,5.00,60.00,100.00,20.00,60.00,6.00\n"
+        "OSL Mismatch Diff % (%),-73.50,-98.00,-25.50,-294.00,-73.00,-28.00,17.00\n\n"
+        "Metric,Value\nOSL Mismatch Count,4.00\nRequest Count,4.00\nTotal Output Tokens (tokens),200.00\n"
+        "Benchmark Phase Share (%),40.00\n",
+    )  # fmt: skip
+    rows = results_of(load)
+    latency = next(row for row in rows if (row.metric, row.statistic) == ("e2e_ms", "mean"))
+    assert (latency.n, latency.sd) == (4, pytest.approx(30 * (4 / 3) ** 0.5))
+    assert {row.n for row in rows if row.metric == "itl_ms"} == {None}  # 39 chunks, and no requests
+    stated = [(row.point.partition(": ")[2], row.statistic, row.value) for row in rows if row.metric == "stated"]
+    assert stated == [
+        ("time_to_second_token", "mean", 25.0), ("time_to_second_token", "min", 5.0),
+        ("time_to_second_token", "max", 60.0), ("time_to_second_token", "median", 20.0),
+        ("time_to_second_token", "p99", 60.0),
+        ("osl_mismatch_diff_%", "mean", -73.5), ("osl_mismatch_diff_%", "min", -98.0),
+        ("osl_mismatch_diff_%", "max", -25.5), ("osl_mismatch_diff_%", "median", -73.0),
+        ("osl_mismatch_diff_%", "p99", -28.0),
+        ("osl_mismatch_count", "total", 4.0), ("total_output_tokens", "total", 200.0),
+        ("benchmark_phase_share", "stated", 40.0),
+    ]  # fmt: skip
+
+
+HEADLESS = (
+    "Why is only one of these filled?\n"
+    "│      Input Sequence Length (tokens) │  512.00 │ 512.00 │ 512.00 │ 512.00 │ 512.00 │ 512.00 │ 0.00 │\n"
+    "│ Output Token Throughput (tokens/sec) │ 1,388.50 │   N/A │    N/A │    N/A │    N/A │    N/A │  N/A │\n"
+    "│           Request Count (requests) │   50.00 │    N/A │    N/A │    N/A │    N/A │    N/A │  N/A │\n"
+)
+
+
+def test_rows_of_aiperf_whose_head_was_lost(tmp_path: Path) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", HEADLESS)
+    assert load.tool == "aiperf" and metrics_of(load) == [
+        ("prompt_tokens", "mean", 512.0), ("output_tps", "mean", 1388.5), ("requests", "total", 50.0),
+    ]  # fmt: skip
+    assert load.params == {} and load.notes[0].startswith("The head of the table is missing")
+
+
+def test_rows_in_another_order_than_aiperfs_are_none_of_it(tmp_path: Path) -> None:
+    text = HEADLESS.replace("512.00 │ 512.00", "512.00 │ 900.00", 1)
+    assert all(load.tool != "aiperf" for load in loads_of_text(tmp_path, "post.md", f"{text}\nDecode: 45.5 tok/s\n"))

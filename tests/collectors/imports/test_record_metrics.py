@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.readers import reader_of
+from collectors.imports.results.readers import reader_of, unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from load_records import Accuracy
 from tests.collectors.imports.captured import load_of, results_of
@@ -447,3 +447,60 @@ def test_statistics_listed_in_one_value(tmp_path: Path, text: str) -> None:
         ("output_tps", "stated", 75.5, 2), ("ttft_ms", "median", 81.5, 2), ("ttft_ms", "p99", 120.0, 2),
         ("output_tps", "stated", 473.5, 9), ("ttft_ms", "median", 190.0, 9), ("ttft_ms", "p99", 410.5, 9),
     ]  # fmt: skip
+
+
+def test_tokens_over_the_whole_latency_are_no_speed_of_decoding(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"client": {"max_tokens": 100}, "single_request": {"latency_s": 5.0, "completion_tokens": 100,'
+        ' "output_tokens_per_s": 20.0}, "streaming": {"ttft_s": 0.1}}'
+    )
+    rows = [(r.metric, r.value, r.output_tokens) for r in results_of(load_of(path))]
+    assert rows == [("e2e_ms", 5000.0, 100), ("e2e_tps", 20.0, 100), ("ttft_ms", 100.0, None)]
+    path.write_text(path.read_text().replace("20.0", "23.5"))
+    assert [r.metric for r in results_of(load_of(path))] == ["e2e_ms", "decode_tps", "ttft_ms"]
+
+
+def test_a_deviation_and_the_number_of_values_belong_to_their_mean(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"latency": {"n": 5, "mean_s": 2.5, "sample_stdev_s": 0.25, "min_s": 2.0},'
+        ' "ttft": {"n": 4, "mean_ms": 80.0, "pstdev_ms": 3.0}, "decode": {"mean_tok_s": 45.5, "std_tok_s": 1.5}}'
+    )
+    rows = [(r.metric, r.statistic, r.value, r.n, r.sd) for r in results_of(load_of(path))]
+    assert rows == [
+        ("e2e_ms", "mean", 2500.0, 5, 250.0), ("e2e_ms", "min", 2000.0, 5, None),
+        ("ttft_ms", "mean", 80.0, 4, pytest.approx(3 * (4 / 3) ** 0.5)), ("output_tps", "mean", 45.5, None, None),
+    ]  # fmt: skip
+
+
+def test_what_was_requested_of_a_load_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"requested_duration_s": 60.0, "planned_output_tok_s": 99.5, "duration_s": 61.5, "output_tok_s": 45.5}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.value) for r in results_of(load)] == [("duration_s", 61.5), ("output_tps", 45.5)]
+    assert load.params["requested_duration_s"] == 60.0
+
+
+def test_times_of_answers_with_their_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"model": "o/m-8b", "planner": {"projected_peak_gib": 39.5}, "observed": {"process_gib": 45.5}, "results":'
+        ' {"long": {"elapsed_seconds": 254.5, "prompt_tokens": 48000, "completion_tokens": 881},'
+        ' "short": {"elapsed_seconds": 20.5, "prompt_tokens": 300, "completion_tokens": 63}}}'
+    )
+    rows = [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))]
+    assert rows == [
+        ("stated", 45.5, None, None), ("duration_s", 254.5, 48000, 881), ("duration_s", 20.5, 300, 63),
+    ]  # fmt: skip
+
+
+def test_a_refusal_of_json_speaks_of_its_names_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"model": "o/m-8b", "process_gib": 45.5, "decision": "the latency of 3 answers was too high"}')
+    source = ResultFile(path, "a.json")
+    reason = unknown_file_reason(source)
+    assert reader_of(source) is None
+    assert "states no unit" not in reason and "Units are stated by process_gib, but not for a speed or a" in reason

@@ -295,7 +295,7 @@ def test_the_command_lists_runs_loads_and_rows(
     assert main(["import", "--json", str(captured("llama-benchy/result.csv")), str(captured("aiperf/run"))]) == 0
     first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert (first["state"], first["rows"], len(first["loads"])) == ("done", {"results": 36}, 1)
-    assert second["rows"] == {"results": 173, "requests": 16, "phases": 1} and second["run_ids"] != first["run_ids"]
+    assert second["rows"] == {"results": 548, "requests": 16, "phases": 1} and second["run_ids"] != first["run_ids"]
     onto = ["import", "--json", "--run", first["run_ids"][0], str(captured("sglang_bench/result.jsonl"))]
     assert main(onto) == 0
     assert json.loads(capsys.readouterr().out)["run_ids"] == first["run_ids"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.results.prose.stated_settings import read_settings
-from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.captured import load_of, loads_of, results_of
 
 MODELS = {
     "a setting": ("**Config:** DeepSeek-R1-0528 | FP8 | TP=8", "DeepSeek-R1-0528"),
@@ -161,3 +161,138 @@ def test_the_model_of_an_example_is_not_that_of_tables_of_other_models(tmp_path:
     load = load_of(path)
     assert (load.model, load.server_config) == (None, {})
     assert [row.value for row in results_of(load)] == [45.5, 9.5]
+
+
+KV_CACHE_TYPES = ("-ctk q4_0 -ctv q4_0 -ctkd q4_0 -ctvd q4_0", "type_k = q8_0", "a q8_0/q8_0 KV cache", "K cache q8_0")
+
+
+@pytest.mark.parametrize("words", KV_CACHE_TYPES)
+def test_the_type_of_a_cache_is_no_quantization(words: str) -> None:
+    assert read_settings(words).quantization is None
+    assert read_settings(f"{words}, weights in FP8").quantization == "FP8"
+
+
+EXAMPLES = {
+    "an example": ("Model: tiny-8b (default quantization, e.g., Q4_K_M)", None, None),
+    "advice": ("You could try AWQ, or try --tp 8", None, None),
+    "a warning": ("WARNING: for more speed use --quantization fp8 --tensor-parallel-size 4", None, None),
+    "a setting": ("Served in AWQ with --tp 8", "AWQ", 8),
+}
+
+
+@pytest.mark.parametrize(("text", "quantization", "degree"), EXAMPLES.values(), ids=EXAMPLES)
+def test_advice_and_examples_are_no_settings(text: str, quantization: str | None, degree: int | None) -> None:
+    settings = read_settings(text)
+    assert (settings.quantization, settings.tensor_parallel) == (quantization, degree)
+
+
+QUANTIZATIONS_OF_SOME = {
+    "one figure's": ("Card A reaches 45.5 tok/s. Card B reaches 90.5 tok/s with NVFP4.", None),
+    "all figures'": ("NVFP4 reaches 45.5 tok/s. With drafts NVFP4 reaches 90.5 tok/s.", "NVFP4"),
+    "of the title": ("# NVFP4\n\nCard A reaches 45.5 tok/s. Card B reaches 90.5 tok/s with NVFP4.", "NVFP4"),
+    "beside other bits": ("Q4_K_M: 45.5 tok/s, 8-bit: 30.5 tok/s", None),
+    "beside no quantization": ("Built for AWQ, compared with the float16 weights", None),
+    "of one of the models": ("GPT-OSS 120B (MXFP4) is fast; Qwen3 30B is not.", None),
+    "of all models": ("Precision: MXFP4\n\nGPT-OSS 120B is fast; Qwen3 30B is not.", "MXFP4"),
+    "with its bits": ("Qwen3-8B in AWQ (4-bit)", "AWQ"),
+}
+
+
+@pytest.mark.parametrize(("text", "quantization"), QUANTIZATIONS_OF_SOME.values(), ids=QUANTIZATIONS_OF_SOME)
+def test_a_quantization_is_that_of_all_results(text: str, quantization: str | None) -> None:
+    assert read_settings(text).quantization == quantization
+
+
+def test_a_quantized_model_beside_another_precision(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    command, rule = "vllm serve /data/o/Tiny-8B-FP8 --tensor-parallel-size 2", "|---|---|---|"
+    path.write_text(f"{command}\n\n| Context | FP8 + MTP | BF16 |\n{rule}\n| 1k | 64 tok/s | 33 tok/s |\n")
+    load = load_of(path)
+    assert (load.model, load.server_config) == ("Tiny-8B", {"tensor_parallel": 2})
+    path.write_text(f"{command}\n\n| Context | MTP | EAGLE |\n{rule}\n| 1k | 64 tok/s | 33 tok/s |\n")
+    load = load_of(path)
+    assert (load.model, load.server_config) == ("/data/o/Tiny-8B-FP8", {"tensor_parallel": 2, "quantization": "FP8"})
+
+
+def test_precisions_in_a_column_are_those_of_arms(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "vllm serve o/Tiny-8B-AWQ --dtype half\n\n| Backend | Precision | Speed |\n|---|---|---|\n"
+        "| A | Q4 GGUF | 64 tok/s |\n| B | bfloat16 | 33 tok/s |\n"
+    )
+    load = load_of(path)
+    assert (load.model, load.server_config) == ("Tiny-8B", {})
+
+
+def test_an_engine_and_a_parallelism_of_arms(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    heads = "| Setup | Speed |\n|---|---|\n"
+    path.write_text(f"Measured with vLLM 0.11.0\n\n{heads}| default | 64 tok/s |\n| TGI | 33 tok/s |\n")
+    assert load_of(path).params == {}
+    path.write_text(f"Later also with TP=2.\n\n{heads}| default | 33 tok/s |\n| TP=2 | 64 tok/s |\n")
+    assert load_of(path).server_config == {}
+
+
+def test_a_mobile_card_is_another_one() -> None:
+    assert read_settings("one RTX 5080 Laptop, 16 GB").gpu == "RTX 5080 Laptop"
+    assert read_settings("8x RTX 4090D").gpu == "8x RTX 4090D"
+
+
+def test_flags_that_a_warning_names_are_none_of_the_load(tmp_path: Path) -> None:
+    path = tmp_path / "bench.log"
+    path.write_text(
+        "Namespace(model='o/tiny-8b', num_prompts=8, max_concurrency=2, temperature=None)\n"
+        "WARNING: vllm bench serve no longer sets temperature==0 in requests. For that, include --temperature=0.\n"
+        "tip: install gnuplot to plot the metrics\n"
+        "============ Serving Benchmark Result ============\nSuccessful requests:                     8\n"
+        "Benchmark duration (s):                  4.5\nTotal input tokens:                      512\n"
+        "==================================================\n"
+    )
+    load = load_of(path)
+    assert load.params == {"num_prompts": 8, "max_concurrency": 2, "model": "o/tiny-8b"}
+    path.write_text(path.read_text().replace("WARNING: ", "").replace("bench serve", "bench serve "))
+    assert "temperature" not in load_of(path).params
+
+
+def test_a_list_of_settings_has_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "## Test setup\n\n- Batch size: 1\n- **Prompt length:** 128 tokens\n- Response length: 32 tokens\n"
+        "- Request timeout: 30 s\n\n## Results\n\n- Decode: 45.5 tok/s\n"
+    )
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in results_of(load)] == [("decode_tps", 45.5)]
+    assert load.params == {
+        "Batch size (line 3)": "1", "Prompt length (line 4)": "128 tokens", "Response length (line 5)": "32 tokens",
+        "Request timeout (line 6)": "30 s",
+    }  # fmt: skip
+
+
+def test_delays_may_be_negative_and_a_requested_rate_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "summary_lifecycle_metrics.json"
+    path.write_text(
+        '{"load_summary": {"count": 9, "schedule_delay": {"mean": 0.0002, "min": -0.0013}, "requested_rate": 9.5,'
+        ' "achieved_rate": 9.25}, "successes": {"count": 9, "latency": {"request_latency": {"mean": -2.5}}}}'
+    )
+    load = load_of(path)
+    assert load.params == {"requested_rate": 9.5}
+    assert [(row.metric, row.statistic, row.value) for row in results_of(load)] == [
+        ("requests", "total", 9.0), ("e2e_ms", "mean", None), ("stated", "mean", 0.0002), ("stated", "min", -0.0013),
+        ("stated", "stated", 9.25),
+    ]  # fmt: skip
+
+
+def test_a_command_above_an_arm_states_no_precision_of_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    block = (
+        "============ Serving Benchmark Result ============\nSuccessful requests:  8\n"
+        "Benchmark duration (s):  4.5\nTotal input tokens:  512\n======================================\n"
+    )
+    path.write_text(f"## FP8\n\nvllm serve o/Tiny-8B-FP8 --port 1\n\n{block}\n## BF16\n\n{block}")
+    assert [(load.model, load.server_config) for load in loads_of(path)] == [("o/Tiny-8B-FP8", {}), ("Tiny-8B", {})]
+
+
+def test_a_quantization_in_a_heading_is_that_of_its_section(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text("### NVFP4 build\n\nDecode: 90.5 tok/s\n\n### Baseline\n\nTTFT: 80 ms\n")
+    assert load_of(path).server_config == {}

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 from collectors.imports.results.builder import LoadBuilder
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.quantizations import (
+    names_other_quantization,
+    quantization_in_name,
+    without_quantization,
+)
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.tables import Table
@@ -66,6 +71,7 @@ def share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder, text: st
     for load, own_settings in zip(loads, settings_of_headings, strict=True):
         if load is document:
             continue
+        load.model = _model_under(str(load.params.get("heading") or ""), load.model)
         degree = own_settings.tensor_parallel if has_degrees else document.server_config.get(DEGREE)
         config = document.server_config | {DEGREE: degree}
         config = {name: value for name, value in config.items() if value is not None and name not in load.server_config}
@@ -78,6 +84,13 @@ def share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder, text: st
         words = [*([model] if model else []), *facts.values(), *(config.get(name) for name in SHARED_FIELDS)]
         listed = ", ".join(str(word) for word in words if word)
         load.notes += [f"Read from the words around the results: {listed}."] if listed else []
+
+
+def _model_under(heading: str, model: str | None) -> str | None:
+    """Return the model of a load, without its quantization if the heading of its arm names another precision."""
+    quantization = quantization_in_name(model or "")
+    is_other = quantization is not None and names_other_quantization(heading, quantization)
+    return without_quantization(model) if model and is_other else model
 
 
 def _is_of_next_section(load: LoadBuilder, model: str | None, text: str) -> bool:

@@ -45,7 +45,7 @@ from collectors.imports.results.prose.line_figures import (
     aligned,
     states_result,
 )
-from collectors.imports.results.prose.line_labels import without_sections_of_settings
+from collectors.imports.results.prose.line_labels import without_lists_of_settings, without_sections_of_settings
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
@@ -205,7 +205,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
     summaries, text_between = _read_summaries(source, text, ticket)
-    text_between, warm_ups = without_warm_ups(with_units_a_minute(without_sections_of_settings(text_between)))
+    text_between, listed_settings = without_lists_of_settings(without_sections_of_settings(text_between))
+    text_between, warm_ups = without_warm_ups(with_units_a_minute(text_between))
     tables, words_around = _read_all_tables(text_between)
     words_around, barred_warm_ups = without_warm_ups(without_bars_of_figures(words_around))
     warm_ups += barred_warm_ups
@@ -216,7 +217,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     tables_here = [table for table in tables if table not in (*benchy, *llama, *speculated)]
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, params={**listed_settings})
     load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
     rows_of_tables = _add_tables(load, tables_here, words_around, sections)
     count_of_cells = len(load.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _NAME = (
-    r"RTX (?:PRO )?\d{4}(?: ?(?:Ti|SUPER|Ada|Blackwell|Max-Q)\b){0,3}|RTX A\d{4}"
+    r"RTX (?:PRO )?\d{4}(?: ?(?:Ti|SUPER|D|Ada|Blackwell|Max-Q|Laptop|Mobile)\b){0,3}|RTX A\d{4}"
     r"|GTX \d{4}(?: Ti\b)?|RX \d{4}(?: XTX?\b)?"
     r"|GH200|G?B[23]00|GB10|H(?:20|100|200|800)|A(?:10G?|16|30|40|100|800|6000)|L(?:4|20|40[Ss]?)|V100|T4"
     r"|Tesla [PTKM]\d{1,3}|MI\d{2,3}[AX]?|Arc (?:Pro )?[AB]\d{2,3}|M[1-9] (?:Max|Ultra|Pro)\b|DGX Spark|Strix Halo"

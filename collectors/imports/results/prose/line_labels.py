@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from collectors.imports.results.prose.consoles import FENCE, FLAGS, LEVELS_OF_LOGS
 from collectors.imports.results.prose.figure_marks import BULLET, FIGURE, MAX_LINE_CHARS
-from collectors.imports.results.prose.headings import MAX_HEADING_CHARS, MAX_TITLE_CHARS
+from collectors.imports.results.prose.headings import MAX_HEADING_CHARS, MAX_TITLE_CHARS, heading_of_line
 from collectors.imports.results.prose.metric_names import AIMED_AT
 from collectors.imports.results.prose.stated_settings import model_in_line
 from collectors.imports.results.prose.value_names import names_settings
@@ -33,6 +33,22 @@ BARE_NAME = re.compile(
 )  # 'vLLM nightly'
 NUMBER_OF_LINE = re.compile(r"(?P<name>[^\d]{0,60})\d")
 PAIR = re.compile(r"\w\s{0,20}[:=]\s{0,60}[\"'~≈]?\w")
+SETTINGS_HEADING = re.compile(
+    r"\W*(?:[\d.]{1,8} )?(?:\w{1,20} ){0,2}(?:set-?up|settings?|config(?:uration)?s?|environment|parameters|conditions)"
+    r"(?: (?:used|details))?\W*",
+    re.IGNORECASE,
+)
+SETTING_ITEM = re.compile(  # '- Prompt length: 128 tokens'
+    r"[\s*•+-]{0,12}(?P<name>[^:=|]{1,60}?)[*`]{0,3}\s?[:=][*`]{0,3}\s{0,20}[*`]{0,3}"
+    r"(?P<value>[~≈]?\d[\d,.]{0,12}[kK]?"
+    r"(?: ?(?:tokens?|toks?|ms|s|sec(?:onds)?|min(?:utes)?|[GM]i?B|req(?:uests)?/s|RPS|QPS))?)"
+    r"(?![\w%])[*`]{0,3}[^.:;|/\d]{0,60}"
+)
+NAME_OF_SETTING = re.compile(  # of what is asked of a server, or what a machine has
+    r"\b(?:len(?:gth)?s?|sizes?|batch|limits?|window|context|isl|osl|max(?:imum)?|timeout|duration|warm-?up|interval|think"
+    r"|ramp(?:-?up)?|delay|rate|v?ram|memory|prompts?|inputs?|outputs?|responses?)\b",
+    re.IGNORECASE,
+)
 MOST_WORDS_OF_NAME = 8
 PICTURES = "🔴🟢🔵🟡🟠✅❌⚡🚀📊📈👉➡️▶ "  # before the name of an arm
 
@@ -131,6 +147,25 @@ def without_sections_of_settings(text: str) -> str:
         is_of_settings &= match is not None or not line.strip() or PAIR.search(line[:MAX_LINE_CHARS]) is not None
         lines[index] = "" if is_of_settings else line
     return "\n".join(lines)
+
+
+def without_lists_of_settings(text: str) -> tuple[str, dict[str, str]]:
+    """Return a text with the lengths, sizes and plans below headings of settings left empty, and these by their names.
+
+    What the load was to be is no result: '- Prompt length: 128 tokens' below 'Experimental setup'.
+    """
+    lines, settings, is_of_settings, is_code = text.splitlines(), {}, False, False
+    for index, line in enumerate(lines):
+        is_code ^= line.lstrip()[:3] == FENCE
+        heading = None if is_code else heading_of_line(line)
+        label = heading.words if heading else label_of(line) if line.rstrip(" *").endswith(":") else ""
+        if label:
+            is_of_settings = SETTINGS_HEADING.fullmatch(label) is not None
+        match = SETTING_ITEM.fullmatch(line[:MAX_LINE_CHARS]) if is_of_settings else None
+        if match and NAME_OF_SETTING.search(match["name"]):
+            settings[f"{match['name'].strip(' *`')} (line {index + 1})"] = match["value"].strip()
+            lines[index] = ""
+    return "\n".join(lines), settings
 
 
 def _is_above_value(lines: Sequence[str], index: int) -> bool:

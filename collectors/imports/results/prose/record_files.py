@@ -24,6 +24,7 @@ from collectors.imports.results.prose.record_values import (
 from collectors.imports.results.prose.separated_values import NAME, SeparatedValues, values_of
 from collectors.imports.results.prose.value_names import (
     is_number,
+    leaf_words,
     names_figure,
     names_settings,
     names_summary,
@@ -66,6 +67,12 @@ class Record(NamedTuple):
     def stated(self, name: str) -> Any:
         """Return a value of its own, or else one of the objects around it."""
         return self.values[name] if name in self.values else self.settings.get(name)
+
+
+_SIDES = (
+    re.compile(r"(?:input|prompt) tokens"),
+    re.compile(r"(?:output|completion|generated) tokens"),
+)
 
 
 class _Parts(NamedTuple):
@@ -115,7 +122,12 @@ def has_result(values: Mapping[str, Any]) -> bool:
 
 
 def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
-    """Return whether one of the values is a measurement other than how long it took, as the calls of a tool state."""
+    """Return whether one of the values is a measurement other than how long it took, as the calls of a tool state.
+
+    The time of an answer counts beside the tokens of both its sides.
+    """
+    if has_result(values) and all(any(map(side.fullmatch, map(leaf_words, values))) for side in _SIDES):
+        return True
     columns = (value_name_of(name) for name, value in values.items() if value is not None and has_result({name: value}))
     return any(column.metric_name is None or column.metric_name.metric != "duration_s" for column in columns)
 

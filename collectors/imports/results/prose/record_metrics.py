@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from math import isclose
 from typing import Any
 
 from collectors.imports.results.metrics import STATED
@@ -47,9 +49,16 @@ TOKENS = (
 SEQUENCES = words(r"(?:batch(?: size)?|bs|(?:n |num )?(?:seqs|sequences))")  # of a batch, which decodes all at once
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
 OF_REQUESTS = words(r"mean|median|min|max|p\d\d(?:\.\d)?")  # statistics of their times
+_DEVIATION = words(
+    r"\b(?:sample (?:std(?:ev|dev)?|sd|standard deviation)|stdev"
+    r"|(?P<population>pstdev|population (?:std(?:ev|dev)?|sd)))\b"
+)
+_MEAN = words(r"\b(?:mean|avg|average)\b")
+_NUMBER_OF_VALUES = words(r"n|n runs|n samples|num samples|samples")
 TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
 DURATION_FACTORS = {"ms": 1e-3, "s": 1.0}
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
+MOST_DIFFERENCE_OF_REQUEST = 0.005  # between a speed and the division that it is
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
 
@@ -66,7 +75,8 @@ def measurements_in(record: Record, level: int | None, most_streams: int = 1) ->
     decoded_names = [] if max(most_streams, level or 1) > 1 else _speeds_of_decoding(record)
     for name, value in record.values.items():
         column = value_name_of(name)
-        is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
+        is_derived = DERIVED.search(column.words) or _DEVIATION.search(column.words)
+        is_result = column.is_of_result(value) and not is_derived and name not in rates
         if name in counts:
             metrics[name] = counts[name]
         elif is_result and name in decoded_names:
@@ -74,6 +84,7 @@ def measurements_in(record: Record, level: int | None, most_streams: int = 1) ->
         elif is_result:
             metrics[name] = _metric_name_in(column, value, level, outputs, test)
     metrics = _with_total_of_load(metrics) if counts else metrics
+    metrics = _with_speeds_of_requests(metrics, record.values)
     return _with_single_duration(_with_times_of_requests(_without_coarse_units(metrics)), record.values)
 
 
@@ -88,6 +99,70 @@ def _with_total_of_load(metrics: Mapping[str, MetricName]) -> dict[str, MetricNa
         else metric_name
         for name, metric_name in metrics.items()
     }
+
+
+def _with_speeds_of_requests(metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the metrics with a speed as `e2e_tps` if it is the tokens of its object over the whole latency there.
+
+    Who names it as that of decoding has measured it so.
+    """
+    return {
+        name: MetricName("e2e_tps", metric_name.factor)
+        if metric_name.metric == "decode_tps" and not names_decoding(value_name_of(name).words)
+        and _is_of_whole_request(name, metrics, values) else metric_name
+        for name, metric_name in metrics.items()
+    }  # fmt: skip
+
+
+def _is_of_whole_request(name: str, metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> bool:
+    around = name.rpartition(" ")[0]
+    beside = {
+        other: value for other, value in values.items() if other.rpartition(" ")[0] == around and is_number(value)
+    }
+    tokens = [
+        beside[other] for other, counted in _counts_in(beside, TOKENS).items() if counted.metric == "completion_tokens"
+    ]
+    seconds = [
+        beside[other] * metrics[other].factor / 1e3 for other in beside if other in metrics
+        and metrics[other].metric == "e2e_ms"
+    ]  # fmt: skip
+    speed = beside.get(name, 0.0) * metrics[name].factor
+    return any(
+        isclose(speed * duration, number, rel_tol=MOST_DIFFERENCE_OF_REQUEST)
+        for number in tokens for duration in seconds if number and duration
+    )  # fmt: skip
+
+
+def deviation_of(name: str, values: Mapping[str, Any]) -> tuple[float, bool] | None:
+    """Return the standard deviation beside a mean, in the unit of its name, and whether it is a sample's.
+
+    None without any, and where its name leaves open whether it divides by n: 'std'.
+    """
+    column, around = value_name_of(name), name.rpartition(" ")[0]
+    for other, value in values.items():
+        beside = value_name_of(other)
+        match = (
+            _DEVIATION.search(leaf_words(other)) if other.rpartition(" ")[0] == around and is_number(value) else None
+        )
+        is_of_mean = match and beside.unit == column.unit and beside.factor == column.factor
+        if match and is_of_mean and _without(_DEVIATION, beside.words) == _without(_MEAN, column.words):
+            return float(value), match["population"] is None
+    return None
+
+
+def count_beside(name: str, values: Mapping[str, Any]) -> int | None:
+    """Return the number of values that an object of statistics states: {"n": 5, "mean_s": 2.5}."""
+    around = name.rpartition(" ")[0]
+    names = [
+        other
+        for other in values
+        if other.rpartition(" ")[0] == around and _NUMBER_OF_VALUES.fullmatch(leaf_words(other))
+    ]
+    return count(values[names[0]]) if around and len(names) == 1 else None
+
+
+def _without(pattern: re.Pattern[str], plain_words: str) -> str:
+    return " ".join(pattern.sub(" ", plain_words).split())
 
 
 def rates_of_load(record: Record, level: int | None) -> list[str]:

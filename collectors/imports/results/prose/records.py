@@ -37,6 +37,9 @@ from collectors.imports.results.prose.record_files import (
     records_of,
 )
 from collectors.imports.results.prose.record_metrics import (
+    TOKENS,
+    count_beside,
+    deviation_of,
     measurements_in,
     rates_of_load,
     tested_side_of,
@@ -47,7 +50,7 @@ from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.values import count, cut, text
+from collectors.imports.results.values import converted, count, cut, text
 
 TOOL = "records"
 KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
@@ -98,6 +101,7 @@ OF_KERNEL = words(
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
 OF_PERPLEXITY = words(r"\b(?:perplexity|ppl)\b")
 CONVERSATIONS = words(r"\b(?:n|num|number of|total) sessions$")  # of a workload, one after the other or at once
+MOST_TOKENS = words(r"\bmax (?:(?:new|output|completion) )?tokens$")  # a limit: an answer may end before it
 SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
 MARKED_NOTE = "The file is marked as synthetic or simulated; whether its prompts or its numbers are, it does not say."
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
@@ -116,8 +120,17 @@ def recognise(head: str) -> bool:
     has_speed = has_inner_statistic or _metrics_of(columns) - {"duration_s"}  # what only took its time is no benchmark
     has_model = any(map(_names_model, names)) and any(column.unit == "tok/s" for column in columns)
     is_of_tokens = has_model or any(map(OF_TOKENS.search, names))
+    is_of_answers = bool(has_speed) or _times_answers(names)
     is_enough = len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
-    return bool(has_speed) and is_enough and not times_kernels(head)
+    return is_of_answers and is_enough and not times_kernels(head)
+
+
+def _times_answers(names: Iterable[str]) -> bool:
+    """Return whether names are those of a model, of its tokens on both sides, and of the time that they took."""
+    names = list(names)
+    counted = {metric for name in names for pattern, metric in TOKENS if pattern.fullmatch(leaf_words(name))}
+    has_time = "duration_s" in _metrics_of(map(value_name_of, names))
+    return has_time and len(counted) == len(TOKENS) and any(map(_names_model, names))
 
 
 def times_kernels(head: str) -> bool:
@@ -146,6 +159,12 @@ def names_without_unit(head: str) -> list[str]:
     """Return the names of JSON or CSV that begins so which name a latency or a speed, but no unit."""
     names = NUMBERED_KEY.findall(head) if JSON_START.match(head) else csv_names(head)
     return [name for name in dict.fromkeys(names) if value_name_of(name).lacks_unit]
+
+
+def names_with_unit(head: str) -> list[str]:
+    """Return the names of numbers in JSON that begins so which state a unit of a measurement."""
+    names = dict.fromkeys(NUMBERED_KEY.findall(head))
+    return [name for name in names if value_name_of(name).unit and not value_name_of(name).is_setting]
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -304,9 +323,13 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
             shared if own_level is None else own_level for own_level, shared in zip(own_levels, levels, strict=True)
         ]
         point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
+        statistic = _statistic_of(name, metric)
+        n = count_beside(name, record.values) if statistic != STATED else None
+        deviation, is_of_sample = (deviation_of(name, record.values) if statistic == "mean" else None) or (None, True)
         load.result(
-            point, metric, _statistic_of(name, metric), value, factor=metric_name.factor,
-            unit=column.unit if metric == STATED else None,
+            point, metric, statistic, value, factor=metric_name.factor, n=n,
+            sd=converted(deviation, metric_name.factor) if deviation is not None and is_of_sample else None,
+            population_sd=None if is_of_sample else deviation, unit=column.unit if metric == STATED else None,
         )  # fmt: skip
 
 
@@ -388,7 +411,7 @@ def _level(sources: Sequence[Mapping[str, Any]], pattern: re.Pattern[str], objec
 def _states_level(name: str, pattern: re.Pattern[str]) -> bool:
     column = value_name_of(name)
     is_other = CONVERSATIONS if pattern is CONCURRENCY_HEAD else OF_PERPLEXITY
-    if column.unit is not None or is_other.search(column.words):
+    if column.unit is not None or is_other.search(column.words) or MOST_TOKENS.search(column.words):
         return False  # 'output_tok_s' is a speed
     patterns = (pattern, LEVEL_WORDS[pattern])
     return any(head.fullmatch(plain) for head in patterns for plain in (column.words, leaf_words(name)) if plain)

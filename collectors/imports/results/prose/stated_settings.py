@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from collectors.imports.results.prose.gpus import gpu_of
-from collectors.imports.results.prose.quantizations import quantization_of
+from collectors.imports.results.prose.quantizations import (
+    is_example,
+    names_other_quantization,
+    quantization_in_name,
+    quantization_of,
+    without_quantization,
+)
 
 MAX_TEXT_CHARS = 400_000
 PERCENTILES = {50, 75, 90, 95, 98, 99}  # 'TP99' is the 99th percentile, too
@@ -73,6 +79,13 @@ ENGINE_HEAD = re.compile(
 )  # of a column
 
 
+_ENGINE_OF_ARM = re.compile(
+    rf"(?<![\w./-])(?:{_ENGINE_NAMES}|TRT-LLM|TGI|MLX|KTransformers|LightLLM|Aphrodite|ik_llama\.cpp)\b",
+    re.I,
+)
+_ADVICE_LINE = re.compile(  # of a program
+    r"^\s{0,8}(?:\(\w{1,40} pid=\d{1,9}\) )?\[?(?:WARN(?:ING)?|TIP|HINT)\b[^\n]*", re.IGNORECASE | re.MULTILINE
+)
 _TAG_OF_IMAGE = re.compile(r"\d\d\.\d\d-py\d")  # of NVIDIA's containers, no version of the engine
 
 
@@ -102,9 +115,11 @@ def read_settings(
     `words_around`: the text without its tables, whose rows may compare servers; the text itself if there are none.
     `headings`: of the tables; if they name models, that of a command is an example.
     """
-    text = text[:MAX_TEXT_CHARS]
-    words = text if words_around is None else words_around[:MAX_TEXT_CHARS]
-    degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(words)} - PERCENTILES
+    text = _ADVICE_LINE.sub("", text[:MAX_TEXT_CHARS])
+    words = text if words_around is None else _ADVICE_LINE.sub("", words_around[:MAX_TEXT_CHARS])
+    matches_of_degrees = list(_TENSOR_PARALLEL.finditer(words))
+    degrees = {int(match["degree"]) for match in matches_of_degrees} - PERCENTILES
+    degrees = set() if all(is_example(words, match) for match in matches_of_degrees) else degrees
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
     model = _model_of(text)
@@ -118,7 +133,8 @@ def read_settings(
         or _are_others(cells, model.rpartition("/")[2].lower())
     )
     is_compared = is_compared or len({size for words in headings for size in _SIZE.findall(words.lower())}) > 1
-    quantization = quantization_of(text)
+    has_several_models = len(_distinct(names)) > 1 or _names_several_models(text)
+    quantization = quantization_of(text, has_several_models)
     if is_compared and quantization and quantization in (model or ""):
         quantization = None  # of the only file that the text names
     known_model = None if is_compared else model
@@ -128,13 +144,38 @@ def read_settings(
 def without_settings_of_arms(settings: StatedSettings, names_by_metric: Collection[Collection[str]]) -> StatedSettings:
     """Return settings without an engine, a GPU and a quantization that only some results of a metric name: an arm's.
 
-    `names_by_metric`: the names of the results of each metric.
+    Nor with those that contradict what an arm names, as another engine or precision does; of a model whose name ends
+    with its quantization the arms share the rest. `names_by_metric`: the names of the results of each metric.
     """
     engine, gpu, quantization = (
         setting if setting and not any(_is_of_some(setting, names) for names in names_by_metric) else None
         for setting in (settings.engine, settings.gpu, settings.quantization)
     )
-    return settings._replace(engine=engine, gpu=gpu, quantization=quantization)
+    names = [name for names_of_metric in names_by_metric for name in names_of_metric]
+    engine = None if engine and any(_names_other_engine(name, engine) for name in names) else engine
+    degrees = [{match["degree"] for match in _TENSOR_PARALLEL.finditer(name)} for name in names]
+    is_of_arms = any(degrees) and degrees.count(degrees[0]) < len(degrees)
+    is_of_some = quantization is not None and _is_of_some(quantization, names)  # whatever their metrics
+    if quantization and (is_of_some or any(names_other_quantization(name, quantization) for name in names)):
+        quantization = None
+    of_model = quantization_in_name(settings.model or "")
+    is_of_model = of_model is None or not any(names_other_quantization(name, of_model) for name in names)
+    return StatedSettings(
+        settings.model if is_of_model else without_quantization(settings.model or ""),
+        engine, None if is_of_arms else settings.tensor_parallel, gpu, quantization,
+    )  # fmt: skip
+
+
+def _names_other_engine(name: str, engine: str) -> bool:
+    """Return whether the name of an arm is that of another engine: 'TGI, c=8' beside vLLM 0.11."""
+    return any(match[0].lower() not in engine.lower() for match in _ENGINE_OF_ARM.finditer(name))
+
+
+def _names_several_models(text: str) -> bool:
+    """Return whether a text names models of which none is a part of the other's name."""
+    names = {name.rpartition("/")[2].lower() for name in _distinct(m["model"] for m in _NAMED_MODEL.finditer(text))}
+    longest = max(names, key=len, default="")
+    return any(re.sub(r"[ _]", "-", name) not in re.sub(r"[ _]", "-", longest) for name in names)
 
 
 def _is_of_some(setting: str, names: Collection[str]) -> bool:

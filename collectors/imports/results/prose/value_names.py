@@ -60,6 +60,7 @@ _OF_REQUESTS = words(
 )
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
 _TIME = words(r"^(?:(?:total|elapsed|run|generation|inference) )?time$|^(?:elapsed|runtime)$")
+_ASKED_FOR = words(r"(?:requested|configured|planned|desired)\b")  # of the load, before what was achieved
 _PERCENTILE = words(r"\bpercentile (\d\d)\b|\b(\d\d)th(?: percentile)?\b")
 _STATISTIC = words(r"mean|avg|average|median|min|max|p\d\d")
 
@@ -145,6 +146,7 @@ def _of_model_load(name: str, unit: str) -> MetricName | None:
 def _is_setting(name: str, plain_words: str) -> bool:
     """Return whether a name states an aim, or stands in an object of settings: 'slo ttftMs', 'config qps'."""
     is_aim = AIMED_AT.search(plain_words) is not None and "goodput" not in plain_words  # what met its aim was measured
+    is_aim = is_aim or _ASKED_FOR.match(leaf_words(name)) is not None
     around = name.split(" ")[:-1]
     last_settings = max((at for at, part in enumerate(around) if names_settings(part)), default=-1)
     return is_aim or (last_settings >= 0 and not any(map(_RESULTS.fullmatch, around[last_settings:])))

@@ -22,7 +22,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.values import count, cut, dict_of, item, list_of, number, text, time_of
+from collectors.imports.results.values import count, cut, dict_of, item, list_of, number, signed_number, text, time_of
 
 TOOL = "aiperf"
 GENAI_PERF = "GenAI-Perf"
@@ -71,7 +71,9 @@ STATISTICS = {"avg": "mean", "p50": "median"}
 CSV_START = re.compile(r'"?Metric"?(?P<delimiter>[,;\t])"?avg"?(?P=delimiter)')  # a spreadsheet writes the others
 DECIMAL_COMMA = re.compile(r"\d{1,3}(?:\.\d{3})*,\d{1,2}|\d{1,15},\d{1,2}")
 TITLE = re.compile(r"(?P<name>.{1,100}?) ?(?:\((?P<unit>[\w/ %]{1,24})\))?")
-MEANS_NOTE = "Of metrics that Pitwall has no name for only the means were imported."
+TOTAL_NAME = re.compile(r"total_\w{1,60}|\w{1,60}_count")  # of a single value
+SIGNED_NAME = re.compile(r"(?:^|_)(?:diff|difference|delta|offset|skew)(?:_|$)")
+ROUNDING = 0.005  # of a CSV's means
 GPUS_NOTE = "The table of the GPUs below the results was left out."
 WARMUP = re.compile("warm", re.IGNORECASE)
 WARMUP_KIND, MEASURE_KIND = "warmup", "measure"
@@ -120,9 +122,10 @@ def read_profile(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     if profile.get("was_cancelled") is True or profile.get("is_complete") is False:
         load.notes.append("AIPerf reports that it was interrupted.")
     point = point_of(phase or early_phase or _stimulus_of(config))
+    requests = count(dict_of(profile.get("request_count")).get("avg"))
     for name, values in profile.items():
-        if isinstance(values, dict) and number(values.get("avg")) is not None:
-            _add_of_file(load, point, name, values, text(values.get("unit")))
+        if isinstance(values, dict) and signed_number(values.get("avg")) is not None:
+            add_metric(load, point, name, values, text(values.get("unit")), _count_of(values, requests))
     return load
 
 
@@ -160,11 +163,11 @@ def point_of(phase: Mapping[str, Any]) -> MeasurementPoint:
 
 def add_metric(
     load: LoadBuilder, point: MeasurementPoint, name: str, values: Mapping[str, Any], unit: str | None, n: int | None,
-    title: str | None = None,
+    title: str | None = None, is_of_single_values: bool = False,
 ) -> None:  # fmt: skip
     """Add the statistics of a metric; one without a Pitwall name is stated with its unit, under its title.
 
-    `n`: of the values behind them, if it is known.
+    `n`: of the values behind them, if it is known. `is_of_single_values`: the table has no statistics at all.
     """
     metric, factor = METRICS.get(name), 1.0
     if name in LATENCIES:
@@ -173,26 +176,26 @@ def add_metric(
         factor = 0.01 if unit == "%" else 1.0
     if metric is None or not factor:
         metric, factor, point = STATED, 1.0, point._replace(name=f"{point.name}: {title or name}")
-    for key, value in values.items():
-        if STATISTIC.fullmatch(key) is None or value is None:
-            continue
-        statistic = "total" if name in TOTALS and key == "avg" else STATISTICS.get(key, key)
+    stated = {key: value for key, value in values.items() if STATISTIC.fullmatch(key) and value is not None}
+    is_single = metric == STATED and set(stated) == {"avg"}
+    is_total = name in TOTALS or (is_single and TOTAL_NAME.fullmatch(name) is not None)
+    of_mean = "total" if is_total else STATED if is_single and is_of_single_values else "mean"
+    for key, value in stated.items():
+        statistic = of_mean if key == "avg" else STATISTICS.get(key, key)
         load.result(
-            point, metric, statistic, value, factor=factor, n=n if name not in TOTALS else None,
+            point, metric, statistic, value, factor=factor, n=None if is_total else n,
             population_sd=values.get("std") if statistic == "mean" else None,
-            unit=(unit or "1") if metric == STATED else None,
+            unit=(unit or "1") if metric == STATED else None, is_signed=SIGNED_NAME.search(name) is not None,
         )  # fmt: skip
 
 
-def _add_of_file(
-    load: LoadBuilder, point: MeasurementPoint, name: str, values: Mapping[str, Any], unit: str | None
-) -> None:
-    """Add a metric of a file, which may have dozens without a Pitwall name: of those the mean alone."""
-    is_known = name in METRICS
-    if not is_known and MEANS_NOTE not in load.notes:
-        load.notes.append(MEANS_NOTE)
-    shown_values = values if is_known else {"avg": values.get("avg")}
-    add_metric(load, point, name, shown_values, unit, count(values.get("count")))
+def _count_of(values: Mapping[str, Any], requests: int | None) -> int | None:
+    """Return the number of values behind a mean: as stated, or that of all requests if sum and mean prove it."""
+    mean, total = signed_number(values.get("avg")), signed_number(values.get("sum"))
+    if (stated := count(values.get("count"))) is not None or not (requests and mean and total):
+        return stated
+    error = requests * ROUNDING / abs(mean)
+    return requests if error < 0.5 and abs(total / mean - requests) <= error + 1e-6 * requests else None
 
 
 def name_of(title: str) -> str:
@@ -211,9 +214,14 @@ def read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     load = LoadBuilder(ticket, tool, None, tool, ticket.file_date)
     with source.refusing_bad_csv():
         rows = list(_csv_rows(content))
+    requests = next((count(values.get("avg")) for title, values in rows if name_of(title) == "request_count"), None)
+    point = MeasurementPoint("all requests")
     for title, values in rows:
         if match := TITLE.fullmatch(title):
-            _add_of_file(load, MeasurementPoint("all requests"), name_of(match["name"]), values, match["unit"])
+            n = _count_of(values, requests)
+            add_metric(
+                load, point, name_of(match["name"]), values, match["unit"], n, is_of_single_values="Value" in values
+            )
         else:
             load.notes.append(GPUS_NOTE)
     if not load.rows:
@@ -229,13 +237,14 @@ def _csv_rows(content: str) -> Iterator[tuple[str, dict[str, Any]]]:
     is_comma_decimal = any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in rows for cell in row[1:])
     for row in rows:
         if row[:1] == ["Metric"]:
-            column_names = ["avg" if head == "Value" else head for head in row[1:]]
+            column_names = row[1:]
         elif row and "GPU_Index" in row:
             yield "", {}
             return
         elif row:
             cells = zip(column_names, row[1:], strict=False)
-            yield row[0], {head: _float(cell, is_comma_decimal) for head, cell in cells if cell}
+            values = {head: _float(cell, is_comma_decimal) for head, cell in cells if cell}
+            yield row[0], values | ({"avg": values["Value"]} if "Value" in values else {})
 
 
 def _float(cell: str, is_comma_decimal: bool) -> Any:

@@ -38,7 +38,8 @@ THROUGHPUTS = {
     "total_tokens_per_sec": "total_tps",
     "requests_per_sec": "request_tps",
 }
-LOAD_UNITS = {"send_duration": "s", "requested_rate": "requests/s", "achieved_rate": "requests/s"}
+LOAD_UNITS = {"send_duration": "s", "achieved_rate": "requests/s"}
+SIGNED = ("schedule_delay",)  # a request may be sent early
 STATISTIC_NAMES = {"p50": "median"}
 POINT, FAILED_POINT = MeasurementPoint("all requests"), MeasurementPoint("failed requests")
 
@@ -114,4 +115,5 @@ def _add_stated(load: LoadBuilder, point: MeasurementPoint, name: str, values: M
     """Add values that Pitwall has no metric for; the point names them."""
     for statistic, value in values.items():
         stated_point = point._replace(name=f"{point.name}: {name}")
-        load.result(stated_point, STATED, STATISTIC_NAMES.get(statistic, statistic), value, unit=unit)
+        statistic = STATISTIC_NAMES.get(statistic, statistic)
+        load.result(stated_point, STATED, statistic, value, unit=unit, is_signed=name in SIGNED)

@@ -35,6 +35,9 @@ MAX_LINES_BELOW = 24
 MOST_EMPTY_LINES = 3
 CUT_OFF = "…"
 MAX_TABLE_LINES = 400
+LEAST_ROWS, LEAST_CELLS = 2, 7  # of a table whose head was lost; each has a label and at least six statistics
+ROW_STARTS = ("│", "┃")
+NO_HEAD_NOTE = "The head of the table is missing: only its first column was read, which has the means and the totals."
 
 
 class Row(NamedTuple):
@@ -63,6 +66,10 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     index = 0
     while index < len(lines):
         end = _table_end(lines, index)
+        if end == index and (headless_end := _end_of_headless(lines, index)) > index:
+            yield index, headless_end
+            index = headless_end
+            continue
         if end > index:
             titles = {lines[index - 1].strip() if index else ""}
             while (title := _title_below(lines, end)) is not None and _is_of_run(lines[title].strip(), titles):
@@ -101,6 +108,32 @@ def _table_end(lines: Sequence[str], start: int) -> int:
     return end if any(BAR.search(line) for line in lines[head + 1 : end]) else start
 
 
+def _end_of_headless(lines: Sequence[str], start: int) -> int:
+    """Return the index behind rows of the table whose head was lost; `start` itself if there are none.
+
+    Known metrics with their unit are among them, and all numbers are in the order of a mean, a minimum, a maximum.
+    """
+    is_first = start == 0 or lines[start - 1].lstrip()[:1] not in ROW_STARTS
+    end = start
+    while is_first and end < len(lines) and lines[end].lstrip()[:1] in ROW_STARTS:
+        end += 1
+    rows = [_cells(line) for line in lines[start:end]]
+    is_table = all(len(cells) >= LEAST_CELLS and _is_of_statistics(cells[1:]) for cells in rows)
+    return end if is_table and sum(map(_names_metric, rows)) >= LEAST_ROWS else start
+
+
+def _is_of_statistics(cells: Sequence[str]) -> bool:
+    values = [_number(cell) for cell in cells if cell not in NO_VALUE]
+    numbers = [value for value in values if isinstance(value, float)]
+    is_whole = len(numbers) == len(values) and cells[0] not in NO_VALUE
+    return is_whole and (len(numbers) < 3 or numbers[1] <= numbers[0] <= numbers[2])
+
+
+def _names_metric(cells: Sequence[str]) -> bool:
+    match = aiperf.TITLE.fullmatch(cells[0])
+    return match is not None and bool(match["unit"]) and aiperf.name_of(match["name"]) in aiperf.METRICS
+
+
 def _head_line(lines: Sequence[str], start: int) -> int | None:
     """Return the line of the heads of a table that begins here, with its upper edge or, if that was lost, without."""
     head = start + lines[start].lstrip().startswith(TOP)
@@ -127,12 +160,14 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     rows = [row for start, end in zip(tops, [*tops[1:], None], strict=True) for row in _rows(block.lines[start:end])]
     below = [index for index, line in enumerate(block.lines) if COMMAND_LINE.match(line)]
     command = _command_below(block.lines[below[0] :]) if below else block.command
-    is_aiperf = _cells(block.lines[_head_line(block.lines, 0) or 0])[0] == "Metric"
+    has_head = _head_line(block.lines, 0) is not None
+    is_aiperf = not has_head or _cells(block.lines[_head_line(block.lines, 0) or 0])[0] == "Metric"
     tool = aiperf.TOOL if is_aiperf else aiperf.GENAI_PERF
     load = LoadBuilder(
         ticket, tool, None, tool, ticket.file_date, number=number,
         model=model_of(command), planned_requests=count(command.values(["request_count"]).get("request_count")),
     )  # fmt: skip
+    load.notes += [] if has_head else [NO_HEAD_NOTE]
     levels = command.values(["concurrency", "concurrency_range"]).values()  # perf_analyzer's is that of GenAI-Perf
     concurrency = next((level for value in levels if (level := count(value)) is not None), None)
     point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
@@ -161,7 +196,10 @@ def _command_below(lines: Sequence[str]) -> BenchmarkCommand:
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:
     """Yield the rows; a label may go on in the lines below, whose other cells are empty."""
-    head = _head_line(lines, 0) or 0
+    head = _head_line(lines, 0)
+    if head is None:
+        yield from (_row(cells[0], ["", "avg"], cells[:2]) for cells in map(_cells, lines))
+        return
     heads = _cells(lines[head])
     label, values = "", [""] * len(heads)
     for line in lines[head + 1 :]:

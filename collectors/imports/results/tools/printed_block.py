@@ -25,7 +25,15 @@ NO_HEADING = re.compile(
 )
 VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
-PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
+PREAMBLE = re.compile(
+    r"\s{0,8}(?:(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): |(?:tip|hint): )",
+    re.IGNORECASE,
+)
+ADVICE = re.compile(  # of a program: 'WARNING: for the old behaviour, include --temperature=0'
+    r"\s{0,8}(?:\(\w{1,40} pid=\d{1,9}\) )?\[?(?:WARN(?:ING)?|INFO|ERROR|DEBUG|DEPRECAT\w+|NOTE|TIP|HINT)\b",
+    re.IGNORECASE,
+)
+PROSE = re.compile(r"(?<!\S)(?:no|the|is|are|was|with|and|of|that|which|has|does|sets|by|in)(?!\S)")
 BARRED = re.compile(r"\s{0,8}[=─-]{3,60} {1,4}(?P<words>\w[^=─]{0,20}.{0,140}?) {1,4}[=─-]{3,60}\s{0,8}")
 TITLE = re.compile(
     r"^[ \t]{0,8}(?:#{1,6} (?P<words>[^\n]{1,200})|(?P<bold>\*\*[^\n]{1,200}\*\*:?)"
@@ -99,6 +107,7 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         heading = TAG.sub("", BULLET.sub("", line.strip())).strip("#*:`\"' ")
         is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None
         is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and is_name
+        is_heading &= not heading.endswith("?")  # of the person who asks about the block
         return heading if is_heading and not NO_HEADING.search(heading) else None
     return None
 
@@ -123,7 +132,7 @@ def heading_params(lines: Sequence[str], start: int, end_above: int = 0) -> dict
 
 def command_among(lines: Sequence[str], program: re.Pattern[str]) -> BenchmarkCommand | None:
     """Return the last command among the lines that calls the program, with the lines that continue it."""
-    start = next((i for i in range(len(lines) - 1, -1, -1) if program.search(lines[i][:MAX_LINE_CHARS])), None)
+    start = next((i for i in range(len(lines) - 1, -1, -1) if _calls(lines[i][:MAX_LINE_CHARS], program)), None)
     if start is None:
         return None
     parts = [lines[start][:MAX_LINE_CHARS]]
@@ -139,6 +148,16 @@ def command_among(lines: Sequence[str], program: re.Pattern[str]) -> BenchmarkCo
     }
     flags = {name: value for name, value in values.items() if not PLACEHOLDER.fullmatch(value)}
     return BenchmarkCommand(match[0] if match else "", words, flags)
+
+
+def _calls(line: str, program: re.Pattern[str]) -> bool:
+    """Return whether a line calls a program; advice and sentences name it with flags, too."""
+    match = program.search(line)
+    if match is None or ADVICE.match(line):
+        return False
+    words = line[match.end() :]
+    flag = FLAG.search(words)
+    return PROSE.search(words[: flag.start()] if flag else words) is None
 
 
 def read_blocks(
