@@ -20,6 +20,7 @@ from collectors.imports.results.prose.metric_names import (
     DERIVED,
     MetricName,
     metric_of,
+    names_arm_at_peak,
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
@@ -99,6 +100,8 @@ def add_figure(
     metric_name = metric_name or MetricName(STATED)
     unit = figure.unit if metric_name.metric == STATED else None
     statistic = statistic_of(f"{name} {figure.heading}", figure.value.bound, metric_name.metric)
+    if statistic == "max" and names_arm_at_peak(figure.label, metric_name.metric):
+        statistic = figure.value.bound or STATED
     point = point_of_words(f"{name[:MAX_NAME_CHARS]} (line {figure.line})", name, sections.level_of(figure.line))
     identity = (metric_name.metric, statistic, figure.value.low)
     if statistic == "median" and metric_name.metric != STATED and identity in stored_values:

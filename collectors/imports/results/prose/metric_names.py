@@ -214,6 +214,14 @@ MEDIAN = words(  # 'med' alone may be the medium load
 _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
 )  # '(peak 39)'
+_WITHOUT_IT = words(  # '(worst case, excluded from the median)'
+    r"\b(?:exclud(?:ed|es|ing)|left out|omitted|not (?:part|counted)|missing)(?: (?:from|of|in|by))? (?:the |its |our )?"
+    r"(?:median|mean|average|avg|p\d\d|max(?:imum)?|min(?:imum)?|peak|best)\b"
+)
+_ARM_AT_PEAK = words(  # 'math peak:' names an arm, 'peak:' and 'speed peak:' a maximum
+    r"\w(?<!speed)(?<!rate)(?<!tps)(?<!/s)(?<!throughput)(?<!performance) (?:peak|best)"
+    r"(?: \([^()]{1,80}\))?\s*[:=]?\s*$"
+)
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
     r"speed[- _]?up|\b(?:tps|tok/s|speed|throughput|latency|ttft|tpot)[- _]ratio\b"
@@ -327,12 +335,17 @@ def own_metric_of(text: str, unit: str | None) -> MetricName | None:
     return metric_of(text, unit) if unit == "tok/s" and OWN_WORDS.search(text) else None
 
 
+def names_arm_at_peak(label: str, metric: str) -> bool:
+    """Return whether a label without a metric ends with a word that may be its arm's, and no maximum: 'math peak:'."""
+    return metric == STATED and _ARM_AT_PEAK.search(label) is not None
+
+
 def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
     """Return the statistic that a text names; `bound`: 'max' or 'min' if its number is one.
 
     'maximum concurrency' is the name of a metric.
     """
-    text = _OF_OTHER_NUMBER.sub("", text) if "(" in text else text
+    text = _WITHOUT_IT.sub("", _OF_OTHER_NUMBER.sub("", text) if "(" in text else text)
     if percentile := PERCENTILE.search(text):
         return percentile_name(percentile["percent"] or percentile["ordinal"])
     if MEDIAN.search(text):

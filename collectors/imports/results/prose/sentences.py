@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.compared_numbers import UNITLESS, dimension
+from collectors.imports.results.prose.consoles import FENCE
 from collectors.imports.results.prose.decoding_speeds import OF_ALL_STREAMS
 from collectors.imports.results.prose.figure_labels import label_and_subject, subject_of
 from collectors.imports.results.prose.metric_names import (
@@ -15,6 +16,7 @@ from collectors.imports.results.prose.metric_names import (
     LATENCIES_OF_TOKENS,
     MetricName,
     metric_of,
+    names_arm_at_peak,
     names_side_alone,
     statistic_of,
 )
@@ -108,7 +110,8 @@ def read_sentences(text: str, labels_above: LabelsAbove = lambda line: ()) -> li
 
     What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
     """
-    lines = with_joined_answers([running_text(line) for line in text.splitlines()])
+    lines = [FENCE if line.lstrip()[:3] == FENCE else running_text(line) for line in text.splitlines()]
+    lines = with_joined_answers(lines)
     return [
         statement for paragraph in read_paragraphs(lines) if may_have_figure(paragraph.text)
         for start, sentence in sentences_of(with_unit_first(paragraph.text))
@@ -154,6 +157,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
         if name is None and is_stated:
             name = MetricName(STATED)
         statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
+        if name and statistic == "max" and names_arm_at_peak(place.before, name.metric):
+            statistic = place.value.bound or STATED
         if carried and statistic == STATED and _VERSUS.search(words_between):
             statistic = carried.statistic
         former = _Former(dimension(unit), name, statistic, place.value) if name and name.metric != STATED else None
