@@ -25,7 +25,9 @@ OF_ALL_STREAMS = re.compile(ALL_STREAMS, re.IGNORECASE)
 _DECODE = re.compile(DECODE, re.IGNORECASE)
 _OF_ONE_STREAM = re.compile(rf"{PER_STREAM}|\bsingle\b|\btg\d+\b", re.IGNORECASE)
 _SPEED_IN_TABLE = re.compile(  # beside that of the prompt it is one stream's
-    r"\b(?:decod(?:e|ing)|(?:token |text )?generation)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b",
+    r"\b(?:decod(?:e|ing)|(?:token |text )?gen(?:eration)?)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b"
+    r"|\b(?:decod(?:e|ing)|gen(?:eration)?) \(?(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tokens per second)(?!\w)"
+    r"|(?<!\w)(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tps) \(?(?:decod(?:e|ing)|gen(?:eration)?)\b",
     re.IGNORECASE,
 )
 _OF_ALL_IN_NAME = r"agg(?:regated?)?|total|batch(?:ed)?|all"

@@ -264,6 +264,11 @@ _OF_PART = words(  # of a request's work: no latency of the request
     r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
     r"[- ]latenc(?:y|ies)\b"
 )
+_FEATURE = words(  # switched on or off: no speed of decoding and none of the prompt
+    r"\bspec(?:ulat(?:ive|ed|ion))?\.?[- ](?:decod(?:e|ing|er)|generation|prefill)\b|\bself[- ]?spec\w* decod\w*"
+    r"|\b(?:prompt|prefix)[- ]cach(?:e|ed|ing)\b|\bchunked[- ]prefill\b|\bprompt[- ]lookup(?:[- ]decod(?:e|ing))?\b|\b(?:guided|constrained|tree)[- ]decoding\b"
+    r"|\b(?:disaggregated|disagg|separate)[- ]prefill\b"
+)
 _TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")
 _OF_WORKLOAD = words(
     r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b"
@@ -279,10 +284,15 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
     if OF_DRAFTS.search(text) or (unit == "tok/s" and _TOTAL_OF_ONE.search(text)):
         return None
-    text = _OF_WORKLOAD.sub("", _OF_PART.sub("", text))
+    text = without_features(_OF_WORKLOAD.sub("", _OF_PART.sub("", text)))
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )
+
+
+def without_features(text: str) -> str:
+    """Return a text without what is switched on or off, and has the name of a phase: 'speculative decoding'."""
+    return _FEATURE.sub("", text)
 
 
 def without_both_tests(column_name: str, label: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isclose
 from typing import Any
 
 from collectors.imports.results.metrics import STATED
@@ -50,6 +51,7 @@ OF_REQUESTS = words(r"mean|median|min|max|p\d\d(?:\.\d)?")  # statistics of thei
 TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
 DURATION_FACTORS = {"ms": 1e-3, "s": 1.0}
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
+MOST_ROUNDING = 2e-3  # of a rate that was divided from two numbers of its record
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
 
@@ -74,6 +76,7 @@ def measurements_in(record: Record, level: int | None, most_streams: int = 1) ->
         elif is_result:
             metrics[name] = _metric_name_in(column, value, level, outputs, test)
     metrics = _with_total_of_load(metrics) if counts else metrics
+    metrics = _with_rates_of_whole_requests(metrics, record.values)
     return _with_single_duration(_with_times_of_requests(_without_coarse_units(metrics)), record.values)
 
 
@@ -88,6 +91,29 @@ def _with_total_of_load(metrics: Mapping[str, MetricName]) -> dict[str, MetricNa
         else metric_name
         for name, metric_name in metrics.items()
     }
+
+
+def _with_rates_of_whole_requests(
+    metrics: Mapping[str, MetricName], values: Mapping[str, Any]
+) -> dict[str, MetricName]:
+    """Return the metrics with a speed that is the answer's tokens over the whole time of its request as such a rate."""
+    tokens, times = ({around_of(name): values[name] for name in names if is_number(values[name])} for names in (
+        (name for name, metric in _counts_in(values, TOKENS).items() if metric.metric == "completion_tokens"),
+        (name for name, metric in metrics.items() if metric.metric == "e2e_ms" and values[name]),
+    ))  # fmt: skip
+    factors = {around_of(name): metric.factor for name, metric in metrics.items() if metric.metric == "e2e_ms"}
+    rates = {part: tokens[part] / (times[part] * factors[part] / 1e3) for part in tokens.keys() & times.keys()}
+    return {
+        name: MetricName("e2e_tps", metric_name.factor)
+        if metric_name.metric == "decode_tps" and is_number(values[name]) and (rate := rates.get(around_of(name)))
+        and isclose(values[name] * metric_name.factor, rate, rel_tol=MOST_ROUNDING) else metric_name
+        for name, metric_name in metrics.items()
+    }  # fmt: skip
+
+
+def around_of(name: str) -> str:
+    """Return the name of the object around a value."""
+    return name.rpartition(" ")[0]
 
 
 def rates_of_load(record: Record, level: int | None) -> list[str]:
