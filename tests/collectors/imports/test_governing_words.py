@@ -37,7 +37,9 @@ def test_a_label_of_another_phase_ends_a_lead_in(tmp_path: Path) -> None:
     assert [(row.metric, row.value) for row in results_of(load)] == [("prompt_tps", 845.8), ("decode_tps", 31.4)]
 
 
-@pytest.mark.parametrize("feature", ["speculative decoding", "spec decoding", "chunked prefill", "prompt lookup", "prompt caching"])
+@pytest.mark.parametrize(
+    "feature", ["speculative decoding", "spec decoding", "chunked prefill", "prompt lookup", "prompt caching"]
+)
 def test_a_feature_is_no_metric(tmp_path: Path, feature: str) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", f"The model with {feature} runs at 61.4 tok/s here.\n")
     assert [row.metric for row in results_of(load)] == ["stated"]

@@ -69,6 +69,10 @@ PUBLISHED_HEAD = words(  # of a column or a row of what others state
     r"(?:the |their )?(?:readme|docs?|documentation|data ?sheet|spec sheet|paper|blog(?: post)?|model card)"
     r"(?: (?:says?|claims?|numbers?|values?|figures?|results?))?(?: \([^()]{1,40}\))?"
 )
+ADVICE_HEAD = words(  # of a column of sentences that judge what its row measured
+    r"recommend(?:ation|ed)?s?(?: .{1,30})?|advice|suggestions?|why(?: .{1,40})?|reason(?:s|ing)?|rationale|verdict"
+    r"|takeaways?|conclusions?|best for|when to use.*|what (?:it|this) means"
+)
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"
     r"|(?:# ?|n |num |num(?:ber)? of |total )?(?:requests?|reqs?|prompts?|runs?|samples?|iterations?|trials?|gpus?"

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from collectors.imports.results.prose.figure_marks import BULLET, FIGURE
 from collectors.imports.results.prose.line_labels import label_of
-from collectors.imports.results.prose.metric_names import metric_of, without_features
+from collectors.imports.results.prose.metric_names import metric_of, without_features, words
 
 MAX_LINES, MAX_LEAD_CHARS = 40, 600
 _SPEEDS = r"(?:speeds?|throughputs?|rates?|performance|tok/s|t/s|tps)"
 _PHASES = (
-    ("Prefill", re.compile(rf"\b(?:prompt (?:processing|eval(?:uation)?|ingestion)|prefill) {_SPEEDS}\b", re.IGNORECASE)),
-    ("Decode", re.compile(rf"\bdecod(?:e|ing) {_SPEEDS}\b", re.IGNORECASE)),
-    ("Generation", re.compile(rf"\b(?:token |text )?generation {_SPEEDS}\b", re.IGNORECASE)),
+    ("Prefill", words(rf"\b(?:prompt (?:processing|eval(?:uation)?|ingestion)|prefill) {_SPEEDS}\b")),
+    ("Decode", words(rf"\bdecod(?:e|ing) {_SPEEDS}\b")),
+    ("Generation", words(rf"\b(?:token |text )?generation {_SPEEDS}\b")),
 )
 _LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _ITEM = re.compile(r"\s{0,12}[^\s:=.!?][^:=!?]{0,60}[:=] ")  # 'with a draft: 45 t/s'
-_SIDE = re.compile(r"\b(?:prompt|prefill|decod\w+|generat\w+|throughput|ttft|latency|output|input)\b", re.IGNORECASE)
+_SIDE = words(r"\b(?:prompt|prefill|decod\w+|generat\w+|throughput|ttft|latency|output|input)\b")
 
 
 def phase_of_lead(lines: Sequence[str], line: int) -> str:

@@ -215,8 +215,8 @@ _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
 )  # '(peak 39)'
 _WITHOUT_IT = words(  # '(worst case, excluded from the median)'
-    r"\b(?:exclud(?:ed|es|ing)|left out|omitted|not (?:part|counted)|missing)(?: (?:from|of|in|by))? (?:the |its |our )?"
-    r"(?:median|mean|average|avg|p\d\d|max(?:imum)?|min(?:imum)?|peak|best)\b"
+    r"\b(?:exclud(?:ed|es|ing)|left out|omitted|not (?:part|counted)|missing)(?: (?:from|of|in|by))?"
+    r" (?:the |its |our )?(?:median|mean|average|avg|p\d\d|max(?:imum)?|min(?:imum)?|peak|best)\b"
 )
 _ARM_AT_PEAK = words(  # 'math peak:' names an arm, 'peak:' and 'speed peak:' a maximum
     r"\w(?<!speed)(?<!rate)(?<!tps)(?<!/s)(?<!throughput)(?<!performance) (?:peak|best)"
@@ -233,7 +233,8 @@ AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
     r"|(?:rate|[rt]pm|per min(?:ute)?)[- _]?limit(?:s|ed)?|max[- _][rt]pm|quotas?"
     r"|projected|projections?|predicted|estimat(?:e|es|ed)"
-    r"|published|claimed|advertised|(?:nvidia|amd|intel|vendor) official)\b",
+    r"|published|claimed|advertised|listed|leaderboards?|(?:customer|user|vendor|community|third[- ]party)[- ]reported"
+    r"|(?:nvidia|amd|intel|vendor) official)\b",
     re.IGNORECASE,
 )
 FORECAST = words(  # heading of a table that nobody measured
@@ -266,7 +267,8 @@ _OF_PART = words(  # of a request's work: no latency of the request
 )
 _FEATURE = words(  # switched on or off: no speed of decoding and none of the prompt
     r"\bspec(?:ulat(?:ive|ed|ion))?\.?[- ](?:decod(?:e|ing|er)|generation|prefill)\b|\bself[- ]?spec\w* decod\w*"
-    r"|\b(?:prompt|prefix)[- ]cach(?:e|ed|ing)\b|\bchunked[- ]prefill\b|\bprompt[- ]lookup(?:[- ]decod(?:e|ing))?\b|\b(?:guided|constrained|tree)[- ]decoding\b"
+    r"|\b(?:prompt|prefix)[- ]cach(?:e|ed|ing)\b|\bchunked[- ]prefill\b"
+    r"|\bprompt[- ]lookup(?:[- ]decod(?:e|ing))?\b|\b(?:guided|constrained|tree)[- ]decoding\b"
     r"|\b(?:disaggregated|disagg|separate)[- ]prefill\b"
 )
 _TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")

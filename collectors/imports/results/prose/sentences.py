@@ -25,7 +25,12 @@ from collectors.imports.results.prose.paragraphs import Paragraph, read_paragrap
 from collectors.imports.results.prose.running_text import running_text, sentences_of
 from collectors.imports.results.prose.sentence_places import Place, places_of
 from collectors.imports.results.prose.units import may_have_figure
-from collectors.imports.results.prose.unmeasured import is_hypothetical, is_unmeasured
+from collectors.imports.results.prose.unmeasured import (
+    is_hypothetical,
+    is_listed_further,
+    is_unmeasured,
+    names_others,
+)
 from collectors.imports.results.prose.used_memory import is_used_memory
 
 _SERVED = re.compile(
@@ -131,6 +136,7 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
     if not may_have_figure(sentence) or all(map(is_hypothetical, sentence.split(";"))):
         return
     former: _Former | None = None
+    is_of_others = False
     places = [_as_rate(place) for place in places_of(sentence)]
     subject = subject_of(sentence[: places[0].start]) if places else ""
     for place in places:
@@ -138,7 +144,10 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_share = _is_hit_rate(place)
-        if _is_no_result(place, sentence) or (DERIVED.search(near_words) and not is_share):
+        is_of_others = names_others(place.before) or (
+            is_of_others and is_listed_further(sentence[place.former_end : place.start])
+        )
+        if is_of_others or _is_no_result(place, sentence) or (DERIVED.search(near_words) and not is_share):
             former = None
             continue
         words_between = sentence[place.former_end : place.start]
@@ -237,7 +246,7 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     is_limit = _LIMIT_BEHIND.match(place.after) is not None  # '60 requests per minute limit'
     is_class = place.value.bound is not None and _CLASS.search(place.before) is not None
     is_other = is_nothing or is_class or is_of_load or is_summed or is_change or is_condition or is_limit
-    return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
+    return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.end, place.clause_end)
 
 
 def _as_rate(place: Place) -> Place:

@@ -10,6 +10,7 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.decoding_speeds import with_speeds_of_table
 from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
+    ADVICE_HEAD,
     DERIVED_HEAD,
     DURATION_HEAD,
     LENGTH_HEAD,
@@ -140,6 +141,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     if NOT_MEASURED.search(cell):
         return
     value = read_cell(cell)
+    if value is None and ADVICE_HEAD.fullmatch(plain(column_name)):
+        return
     if value is None and not any(map(str.isdigit, cell)) and not states_failure(cell):
         return
     if value and value.unit is None and LENGTH_HEAD.fullmatch(plain(column_name)):
