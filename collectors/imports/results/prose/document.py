@@ -63,6 +63,7 @@ from collectors.imports.results.prose.stated_settings import (
     without_settings_of_arms,
 )
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
+from collectors.imports.results.prose.summary_tables import leave_out_repeated_summaries
 from collectors.imports.results.prose.table_figures import NO_UNIT, add_table, compares_with_others, models_in
 from collectors.imports.results.prose.table_units import (
     has_unread_numbers,
@@ -284,6 +285,7 @@ def _add_tables(
     rows_by_heading: dict[str, list[Sample]] = {}
     figures_of_text = units_in_text(words_around) if tables else []
     unread_tables: list[Table] = []
+    titled_rows: list[tuple[str, list[Sample]]] = []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -304,7 +306,9 @@ def _add_tables(
                 leave_out_own_rows(load, rows, [row for heading in headings_above for row in rows_by_heading[heading]])
             rows_by_heading.setdefault(table.heading, []).extend(rows)
             rows_of_tables.append(load.rows[count_before:])
+            titled_rows.append((f"{table.heading} | {table.title}", rows_of_tables[-1]))
     load.notes += [unread_tables_note(unread_tables)] if unread_tables else []
+    leave_out_repeated_summaries(load, titled_rows)
     return rows_of_tables
 
 

@@ -24,6 +24,7 @@ from collectors.imports.results.prose.metric_names import (
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
+from collectors.imports.results.prose.repeated_statements import repeated_statements
 from collectors.imports.results.prose.repeated_values import StoredValues, rounds_to
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import Statement, read_sentences
@@ -292,11 +293,15 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
         statement.paragraph for statement, is_repeat in zip(statements, repeats, strict=True) if is_repeat
     }
     roundings: list[str] = []
-    for statement, point in zip(statements, points, strict=True):
+    repeats_of_text = repeated_statements(statements, points)
+    for index, (statement, point) in enumerate(zip(statements, points, strict=True)):
         is_repeat = (
             stored_values.has_single(statement) if statement.line in lines_of_series
             else stored_values.has(statement, point, statement.paragraph in repeating_paragraphs)
         )  # fmt: skip
+        if not is_repeat and index in repeats_of_text and statement.line not in lines_of_series:
+            roundings.append(_written(statement.value))
+            continue
         is_title = statement.line in lines_of_titles
         if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, numbers_of_rows))):
             is_exact = stored_values.has_exactly(statement)

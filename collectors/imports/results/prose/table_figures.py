@@ -152,6 +152,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         load.params[point.name] = plain(cell)
         return
     if value:
+        if value.words.lstrip().startswith("@"):  # '~450 @ c=32'
+            point = point._replace(concurrency=point_of_words("", value.words).concurrency or point.concurrency)
         is_of_title = column in table.title_columns and value.unit is None
         unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
         if metric := count_metric(value, label, column_name):
