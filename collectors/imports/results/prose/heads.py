@@ -48,6 +48,9 @@ SPEED_HEAD = words(
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
     r"|出字率|吞吐[量率]?|(?:生成|输出|解码|推理)速度"
 )
+BARE_SPEED_HEAD = words(  # of what: tokens or requests is not told
+    r"(?:(?:mean|avg\.?|average|median|peak|max\.?|overall|measured|achieved) )?(?:throughput|tput|speed|tps)"
+)
 DURATION_HEAD = words(r"(?:total |run )?duration|elapsed(?: time)?|(?:wall|total)(?:[- ]clock)? time")
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
 _LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'

@@ -11,6 +11,7 @@ from collectors.imports.results.prose.decoding_speeds import with_speeds_of_tabl
 from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
     ADVICE_HEAD,
+    BARE_SPEED_HEAD,
     DERIVED_HEAD,
     DURATION_HEAD,
     LENGTH_HEAD,
@@ -231,13 +232,18 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         return
     for column, head in enumerate(table.heads[1:], 1):
         is_metric = names_latency(head) or any(
-            pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, DURATION_HEAD, ENGINE_HEAD, COMPARED_HEAD)
+            pattern.fullmatch(plain(head))
+            for pattern in (SPEED_HEAD, BARE_SPEED_HEAD, DURATION_HEAD, ENGINE_HEAD, COMPARED_HEAD)
         )
         if not is_metric or unit_of_names(head, "", title):
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
         if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
-            load.notes.append(f"The column {head!r} {NO_UNIT}: its numbers were left out.")
+            note = f"The column {head!r} {NO_UNIT}: its numbers were left out."
+            is_told = note in load.notes  # of another table
+            load.notes.append(
+                note.replace(NO_UNIT, f"of the table at line {table.line} {NO_UNIT}") if is_told else note
+            )
 
 
 def compares_with_others(table: Table) -> bool:
