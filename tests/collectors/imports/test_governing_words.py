@@ -31,6 +31,12 @@ def test_a_lead_in_names_the_metric_of_its_list(tmp_path: Path, phase: str, metr
     assert [row.metric for row in results_of(load)] == [metric] * 4
 
 
+@pytest.mark.parametrize("title", ["### Prompt processing speeds", "**Prefill speeds**", "Prefill speeds of both"])
+def test_a_title_names_the_metric_of_its_list(tmp_path: Path, title: str) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"A post.\n\n{title}\n{LIST.format(a='One card')}")
+    assert [row.metric for row in results_of(load)] == ["prompt_tps"] * 2
+
+
 def test_a_label_of_another_phase_ends_a_lead_in(tmp_path: Path) -> None:
     text = f"{LEAD.format(phase='prompt processing speeds')}- one card: 845.8 T/s\n\nDecoding:\n- one card: 31.4 T/s\n"
     (load,) = loads_of_text(tmp_path, "post.md", text)

@@ -82,6 +82,22 @@ def test_equal_values_of_two_arms_are_both_read(tmp_path: Path, text: str) -> No
     assert len(results_of(load)) == 2
 
 
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        (
+            "Since updating Tiny from version 0.15.5 to 0.15.6 it fell (from 35 tok/s to 12 tok/s).",
+            ["0.15.5", "0.15.6"],
+        ),
+        ("Updating from v1.2 to v1.3 moved it from 35 tok/s to 42 tok/s.", ["v1.2", "v1.3"]),
+        ("With build 9.1 to 9.4 it went from 35.5 tok/s to 12.5 tok/s.", ["value 1", "value 2"]),
+    ],
+)
+def test_a_change_of_version_names_both_ends_of_a_change(tmp_path: Path, sentence: str, names: list[str]) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"{sentence}\n")
+    assert [row.point.rpartition(" (line")[0].rpartition(": ")[2] for row in results_of(load)] == names
+
+
 def test_a_range_of_levels_in_a_heading_is_no_level(tmp_path: Path) -> None:
     text = "## Overload (concurrency 100 → 500)\n\nThe throughput stays at 5,600 tok/s.\n\n## B\n\n45 ms TTFT\n"
     (load,) = loads_of_text(tmp_path, "post.md", text)

@@ -9,7 +9,7 @@ from collectors.imports.results.prose.figure_marks import BULLET, FIGURE
 from collectors.imports.results.prose.line_labels import label_of
 from collectors.imports.results.prose.metric_names import metric_of, without_features, words
 
-MAX_LINES, MAX_LEAD_CHARS = 40, 600
+MAX_LINES, MAX_LEAD_CHARS, MOST_WORDS_OF_TITLE = 40, 600, 6
 _SPEEDS = r"(?:speeds?|throughputs?|rates?|performance|tok/s|t/s|tps)"
 _PHASES = (
     ("Prefill", words(rf"\b(?:prompt (?:processing|eval(?:uation)?|ingestion)|prefill) {_SPEEDS}\b")),
@@ -34,7 +34,8 @@ def phase_of_lead(lines: Sequence[str], line: int) -> str:
         lead = _LAST_SENTENCE.split(without_features(above.strip()[-MAX_LEAD_CHARS:]))[-1].rstrip("*_")
         phases = [phase for phase, pattern in _PHASES if pattern.search(lead)]
         if phases or not _is_label(above):
-            is_lead = lead.endswith(":") or above.startswith("#")
+            is_title = above.startswith(("#", "**")) or ("." not in lead and len(lead.split()) <= MOST_WORDS_OF_TITLE)
+            is_lead = lead.endswith(":") or is_title
             return phases[0] if len(phases) == 1 and is_lead and not FIGURE.search(lead) else ""
     return ""
 
