@@ -73,16 +73,16 @@ def test_a_data_frame_with_a_named_index(tmp_path: Path) -> None:
 def test_a_data_frame_with_two_indexes_writes_the_outer_one_once(tmp_path: Path) -> None:
     rows = [row for row in results_of_text(tmp_path, TWO_INDEXES) if row.metric == "ttft_ms"]
     assert [(row.point.partition(":")[0], row.value, row.concurrency) for row in rows] == [
-        ("vllm, 1", 81.5, 1), ("vllm, 8", 120.5, 8), ("sglang, 1", 75.5, 1),
+        ("vllm, concurrency=1", 81.5, 1), ("vllm, concurrency=8", 120.5, 8), ("sglang, concurrency=1", 75.5, 1),
     ]  # fmt: skip
 
 
 def test_a_wide_data_frame_is_printed_in_parts(tmp_path: Path) -> None:
     assert figures(tmp_path, WRAPPED) == [
-        ("org/Some-7B, 1: throughput_tok_s", "output_tps", "stated", 95.5),
-        ("org/Some-7B, 1: latency_ms", "e2e_ms", "stated", 10.5),
-        ("org/Some-7B, 16: throughput_tok_s", "output_tps", "stated", 1203.5),
-        ("org/Some-7B, 16: latency_ms", "e2e_ms", "stated", 13.5),
+        ("org/Some-7B, batch size=1: throughput_tok_s", "output_tps", "stated", 95.5),
+        ("org/Some-7B, batch size=1: latency_ms", "e2e_ms", "stated", 10.5),
+        ("org/Some-7B, batch size=16: throughput_tok_s", "output_tps", "stated", 1203.5),
+        ("org/Some-7B, batch size=16: latency_ms", "e2e_ms", "stated", 13.5),
     ]  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def test_headings_of_a_copied_page(tmp_path: Path) -> None:
 
 def test_a_cell_that_names_its_unit_after_other_words_is_no_name_of_its_row(tmp_path: Path) -> None:
     text = "| run | ctx | conc | primary metric |\n|---|---|---|---|\n| a | 262144 | 1 | 73.5 output tok/s |\n"
-    assert figures(tmp_path, text) == [("a, 262144, 1: primary metric", "output_tps", "stated", 73.5)]
+    assert figures(tmp_path, text) == [("a, ctx=262144, conc=1: primary metric", "output_tps", "stated", 73.5)]
 
 
 def test_a_table_whose_rule_was_lost_and_a_drawn_chart(tmp_path: Path) -> None:

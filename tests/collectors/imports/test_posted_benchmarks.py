@@ -713,8 +713,8 @@ def test_a_heading_has_the_unit_of_a_row_of_levels(tmp_path: Path) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", LEVELS)
     speeds = numbers(load, "decode_tps", "stated")
     assert speeds[:2] == [
-        ("Decode at p512 (tok/s): MTP1, 90: g32 (line 5)", 122.2),
-        ("Decode at p512 (tok/s): MTP1, 90: g128 (line 5)", 1124.5),
+        ("Decode at p512 (tok/s): MTP1, Requests=90: g32 (line 5)", 122.2),
+        ("Decode at p512 (tok/s): MTP1, Requests=90: g128 (line 5)", 1124.5),
     ]
     accepted = [point for point, _ in numbers(load, "acceptance_rate", "stated")]
     assert accepted == ["MTP: MTP1: accept (column 3) (line 11)", "MTP: MTP1: accept (column 5) (line 11)"]

@@ -320,7 +320,9 @@ def test_columns_aligned_by_blanks(tmp_path: Path) -> None:
         ("ttft_ms", 10207, "ms"), ("stated", 11720, "ms"), ("prompt_tps", 99, "tok/s"), ("decode_tps", 66.5, "tok/s"),
         ("ttft_ms", 480, "ms"), ("stated", 1674, "ms"), ("prompt_tps", 3022, "tok/s"), ("decode_tps", 84, "tok/s"),
     ]  # fmt: skip
-    assert rows[0].point == "first, 1009: TTFT(ms) (line 3)" and rows[-1].point.startswith("second one, 1450: Decode")
+    assert rows[0].point == "first, Ctx=1009: TTFT(ms) (line 3)" and rows[-1].point.startswith(
+        "second one, Ctx=1450: Decode"
+    )
 
 
 # --- conditions and names that tables state in other words ------------------------------------------------------------
@@ -335,7 +337,7 @@ def test_other_heads_of_a_load(tmp_path: Path) -> None:
     assert [(r.metric, r.value, r.concurrency, r.prompt_tokens, r.output_tokens) for r in rows] == [
         ("ttft_ms", 90.5, 8, 64, 32), ("stated", 25.5, 8, 64, 32), ("request_tps", 0.25, 8, 64, 32),
     ]  # fmt: skip
-    assert {r.point.partition(":")[0] for r in rows} == {"64, 32, 8, 16"}
+    assert {r.point.partition(":")[0] for r in rows} == {"64, Output tokens=32, Concur=8, N=16"}
 
 
 SECTIONS = """# Speeds of a small machine

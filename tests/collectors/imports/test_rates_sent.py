@@ -12,7 +12,7 @@ def test_the_rate_sent_is_not_the_rate_served(tmp_path: Path) -> None:
     text = "| Model | QPS | Throughput(req/s) | TTFT(P50, ms) |\n|---|---|---|---|\n| A | 4 | 0.5 | 5985.5 |\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value) for row in rows] == [("request_tps", 0.5), ("ttft_ms", 5985.5)]
-    assert rows[0].point == "A, 4: Throughput(req/s) (line 3)"
+    assert rows[0].point == "A, request rate=4: Throughput(req/s) (line 3)"
 
 
 def test_sides_behind_a_dash_and_speeds_of_one_card(tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ OF_ALL_STREAMS = re.compile(ALL_STREAMS, re.IGNORECASE)
 _DECODE = re.compile(DECODE, re.IGNORECASE)
 _OF_ONE_STREAM = re.compile(rf"{PER_STREAM}|\bsingle\b|\btg\d+\b", re.IGNORECASE)
 _SPEED_IN_TABLE = re.compile(  # beside that of the prompt it is one stream's
-    r"\b(?:decod(?:e|ing)|(?:token |text )?generation)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b",
+    r"\b(?:decod(?:e|ing)|(?:token |text )?gen(?:eration)?)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b"
+    r"|\b(?:decod(?:e|ing)|gen(?:eration)?) \(?(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tokens per second)(?!\w)"
+    r"|(?<!\w)(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tps) \(?(?:decod(?:e|ing)|gen(?:eration)?)\b",
     re.IGNORECASE,
 )
 _OF_ALL_IN_NAME = r"agg(?:regated?)?|total|batch(?:ed)?|all"
@@ -38,12 +40,14 @@ _ANSWER_IN_NAME = re.compile(
     re.IGNORECASE,
 )
 _SUM = re.compile(r"aggregate|\bagg\b|\btotal\b|combined|overall|throughput", re.IGNORECASE)
+_SETTING_OF_ROW = re.compile(r"(?<=, )[^,:=()]{1,24}=\d{1,9}(?=[,:])")  # 'requests=90' in the name of a cell
 _LINE = re.compile(r"\(line (\d{1,9})\)$")
 _NUMBERS = re.compile(r"\d[\d.,]*")
 
 
 def may_be_of_all_streams(text: str) -> bool:
     """Return whether a speed is called one of decoding, and not one of a single stream."""
+    text = _SETTING_OF_ROW.sub("", text)
     return _DECODE.search(text) is not None and not _OF_ONE_STREAM.search(text)
 
 
@@ -80,7 +84,8 @@ def with_speeds_of_table(rows: Sequence[Sample], title: str) -> list[Sample]:
         return list(rows)
     of_one = [
         row for row in results
-        if row.metric == "output_tps" and _SPEED_IN_TABLE.search(row.point) and not OF_ALL_STREAMS.search(row.point)
+        if row.metric == "output_tps" and _SPEED_IN_TABLE.search(row.point)
+        and not OF_ALL_STREAMS.search(_SETTING_OF_ROW.sub("", row.point))
     ]  # fmt: skip
     return _with_metric(rows, of_one, "decode_tps")
 

@@ -51,6 +51,7 @@ from collectors.imports.results.prose.llama_timings import add_llama_timings, ha
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.printed_matrices import read_printed_matrices
+from collectors.imports.results.prose.proved_units import with_proved_units
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
 from collectors.imports.results.prose.repeated_values import leave_out_own_rows, leave_out_repeated_tables
 from collectors.imports.results.prose.run_together_tables import read_run_together_tables
@@ -63,6 +64,7 @@ from collectors.imports.results.prose.stated_settings import (
     without_settings_of_arms,
 )
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
+from collectors.imports.results.prose.summary_tables import leave_out_repeated_summaries
 from collectors.imports.results.prose.table_figures import NO_UNIT, add_table, compares_with_others, models_in
 from collectors.imports.results.prose.table_units import (
     has_unread_numbers,
@@ -73,6 +75,7 @@ from collectors.imports.results.prose.table_units import (
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.task_columns import with_shares_of_tasks
 from collectors.imports.results.prose.thousands import without_thousands_points
+from collectors.imports.results.prose.unitless_pairs import note_unitless_pairs
 from collectors.imports.results.prose.unitless_summaries import with_units
 from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.prose.warm_ups import without_warm_ups
@@ -224,6 +227,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     has_prompts = five_prompts.recognise(words_around)
     rows_of_tools = [row for summary in summaries for row in summary.result_rows]
     _add_text(load, "" if has_prompts else words_around, sections, rows_of_tools)
+    load.notes += [note] if (note := note_unitless_pairs(words_around)) else []
     load.rows[count_of_cells:] = with_series_over_levels(load.rows[count_of_cells:])
     leave_out_repeated_tables(load, rows_of_tables, load.rows[count_of_cells:])
     for tables_of_arm in tables_by_heading(benchy):
@@ -285,6 +289,7 @@ def _add_tables(
     rows_by_heading: dict[str, list[Sample]] = {}
     figures_of_text = units_in_text(words_around) if tables else []
     unread_tables: list[Table] = []
+    titled_rows: list[tuple[str, list[Sample]]] = []
     for table in tables:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
@@ -292,7 +297,9 @@ def _add_tables(
         elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             heads = with_unit_of_latencies(table.heads, table.rows, above)
-            table, unit_note = with_unit_of_text(table._replace(heads=heads), figures_of_text)
+            table, proof_note = with_proved_units(table._replace(heads=heads), words_around)
+            load.notes += [proof_note] if proof_note else []
+            table, unit_note = with_unit_of_text(table, figures_of_text)
             count_before, count_of_notes = len(load.rows), len(load.notes)
             add_table(load, _in_section(table, sections))
             rows = load.rows[count_before:]
@@ -305,7 +312,9 @@ def _add_tables(
                 leave_out_own_rows(load, rows, [row for heading in headings_above for row in rows_by_heading[heading]])
             rows_by_heading.setdefault(table.heading, []).extend(rows)
             rows_of_tables.append(load.rows[count_before:])
+            titled_rows.append((f"{table.heading} | {table.title}", rows_of_tables[-1]))
     load.notes += [unread_tables_note(unread_tables)] if unread_tables else []
+    leave_out_repeated_summaries(load, titled_rows)
     return rows_of_tables
 
 

@@ -13,6 +13,13 @@ _CONDITION = re.compile(r"(?:at|in|with|from|of)\b", re.IGNORECASE)
 _WITH = re.compile(
     r"(?:^|[,;:.•·→。]\s)(?P<words>[^,;:.•·→。]{3,90}\bwith\s?)$", re.IGNORECASE
 )  # 'Before it I ran with'
+_VERSION = r"(?:v?\d+(?:\.\d+){2,3}|v\d+\.\d+)(?:[-.]?[a-z]{1,4}\d{0,6})?"
+_VERSIONS = re.compile(
+    rf"\bfrom (?:[A-Za-z][\w-]{{0,20}} )?(?:version )?(?P<old>{_VERSION}) to (?:[A-Za-z][\w-]{{0,20}} )?(?:version )?"
+    rf"(?P<new>{_VERSION})(?![\w/])",
+    re.IGNORECASE,
+)
+_FROM_AT_END = re.compile(r"\bfrom\s*$", re.IGNORECASE)
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _WORDS_OF_METRIC = (
     r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
@@ -43,7 +50,15 @@ def label_and_subject(place: Place, sentence: str, subject: str) -> tuple[str, s
         label = label.removeprefix(": ")
     elif place.rank is None and ")" not in label:
         subject = subject_of(own_words) or subject
-    return label + (f": value {place.rank}" if place.rank else ""), subject
+    return label + (f": {_arm_of(place, sentence)}" if place.rank else ""), subject
+
+
+def _arm_of(place: Place, sentence: str) -> str:
+    """Return the version that one of two compared figures is of, if the sentence changes from one to another."""
+    is_of_two = place.rank in (1, 2) and _FROM_AT_END.search(sentence[: place.start]) is not None
+    match = _VERSIONS.search(sentence) if is_of_two else None
+    is_other = match is None or (match.start() < place.end and place.start < match.end())
+    return f"value {place.rank}" if is_other or match is None else match["old" if place.rank == 1 else "new"]
 
 
 def _words_before_with(sentence: str, place: Place) -> str:

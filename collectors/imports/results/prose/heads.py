@@ -48,6 +48,9 @@ SPEED_HEAD = words(
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
     r"|出字率|吞吐[量率]?|(?:生成|输出|解码|推理)速度"
 )
+BARE_SPEED_HEAD = words(  # of what: tokens or requests is not told
+    r"(?:(?:mean|avg\.?|average|median|peak|max\.?|overall|measured|achieved) )?(?:throughput|tput|speed|tps)"
+)
 DURATION_HEAD = words(r"(?:total |run )?duration|elapsed(?: time)?|(?:wall|total)(?:[- ]clock)? time")
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
 _LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'
@@ -68,6 +71,10 @@ DERIVED_HEAD = words(  # of a column that compares others
 PUBLISHED_HEAD = words(  # of a column or a row of what others state
     r"(?:the |their )?(?:readme|docs?|documentation|data ?sheet|spec sheet|paper|blog(?: post)?|model card)"
     r"(?: (?:says?|claims?|numbers?|values?|figures?|results?))?(?: \([^()]{1,40}\))?"
+)
+ADVICE_HEAD = words(  # of a column of sentences that judge what its row measured
+    r"recommend(?:ation|ed)?s?(?: .{1,30})?|advice|suggestions?|why(?: .{1,40})?|reason(?:s|ing)?|rationale|verdict"
+    r"|takeaways?|conclusions?|best for|when to use.*|what (?:it|this) means"
 )
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"

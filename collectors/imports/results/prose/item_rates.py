@@ -39,7 +39,7 @@ def add_item_rates(load: LoadBuilder, text: str, sections: Sections) -> None:
             for match in () if is_hypothetical(sentence) else _RATE.finditer(sentence):
                 before = sentence[: match.start("number")]
                 is_other = _OTHER_ITEMS.fullmatch(match["items"].lower()) or _OF_OTHERS.search(before)
-                if is_other or is_unmeasured(before, None, sentence, match.end()):
+                if is_other or is_unmeasured(before, None, sentence, match.end(), match.end()):
                     continue
                 line = paragraph.line_at(start + match.start("number"))
                 name = f"{sections.prefix_of(line)}{sentence.strip()[:MAX_NAME_CHARS]} (line {line})"

@@ -20,9 +20,11 @@ from collectors.imports.results.prose.metric_names import (
     DERIVED,
     MetricName,
     metric_of,
+    names_arm_at_peak,
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
+from collectors.imports.results.prose.repeated_statements import repeated_statements
 from collectors.imports.results.prose.repeated_values import StoredValues, rounds_to
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import Statement, read_sentences
@@ -38,6 +40,7 @@ from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import in_words, may_have_figure, unit_in
+from collectors.imports.results.prose.unmeasured import is_published
 from load_records import Result
 
 VALUE = re.compile(
@@ -65,6 +68,8 @@ VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s{{0,60}}(?:{NUMBER})\s*", re.IGNORECASE)
 LEAST_LINES_OF_SERIES = 2
+MOST_IN_NOTE = 12
+SENTENCE_END, MAX_SENTENCE_CHARS = re.compile(r"[.!?]\s+(?=[A-Z])"), 400
 DECIMAL = re.compile(r"(?<![\w.,])\d{1,9}\.\d{1,3}(?![\w.,%])")
 LEAST_NUMBERS_OF_ROW, MOST_NUMBERS = 4, 1_000
 
@@ -99,6 +104,8 @@ def add_figure(
     metric_name = metric_name or MetricName(STATED)
     unit = figure.unit if metric_name.metric == STATED else None
     statistic = statistic_of(f"{name} {figure.heading}", figure.value.bound, metric_name.metric)
+    if statistic == "max" and names_arm_at_peak(figure.label, metric_name.metric):
+        statistic = figure.value.bound or STATED
     point = point_of_words(f"{name[:MAX_NAME_CHARS]} (line {figure.line})", name, sections.level_of(figure.line))
     identity = (metric_name.metric, statistic, figure.value.low)
     if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
@@ -237,9 +244,14 @@ def _second_number(text: str, number: LabelledNumber) -> LabelledNumber | None:
 def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the results of such lines, and return the text without them."""
     line, counted_end, other_texts, lines = 1, 0, [], text.splitlines()
+    published: list[str] = []
     for number in _labelled_numbers(text):
         line, last_end = line + text.count("\n", counted_end, number.end), counted_end
+        is_of_others = is_published(_sentence_before(text, number))
         counted_end, metric_name = number.end, number.metric_name
+        if is_of_others and metric_name:
+            published.append(_written(number.value))
+            metric_name = None
         start = number.label_start if metric_name else number.end
         other_texts.append(text[last_end:start])
         if metric_name:
@@ -254,7 +266,14 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):
             add_share(load, number.value, number.label)
+    load.notes += [f"What others published was left out: {', '.join(published[:MOST_IN_NOTE])}."] if published else []
     return "".join([*other_texts, text[counted_end:]])
+
+
+def _sentence_before(text: str, number: LabelledNumber) -> str:
+    """Return the words of a number's line before it, from the beginning of their sentence on."""
+    line_start = text.rfind("\n", 0, number.end) + 1
+    return SENTENCE_END.split(text[max(line_start, number.end - MAX_SENTENCE_CHARS) : number.end])[-1]
 
 
 def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_tools: Sequence[Result]) -> None:
@@ -274,15 +293,19 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
         statement.paragraph for statement, is_repeat in zip(statements, repeats, strict=True) if is_repeat
     }
     roundings: list[str] = []
-    for statement, point in zip(statements, points, strict=True):
+    repeats_of_text = repeated_statements(statements, points)
+    for index, (statement, point) in enumerate(zip(statements, points, strict=True)):
         is_repeat = (
             stored_values.has_single(statement) if statement.line in lines_of_series
             else stored_values.has(statement, point, statement.paragraph in repeating_paragraphs)
         )  # fmt: skip
+        if not is_repeat and index in repeats_of_text and statement.line not in lines_of_series:
+            roundings.append(_written(statement.value))
+            continue
         is_title = statement.line in lines_of_titles
         if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, numbers_of_rows))):
             is_exact = stored_values.has_exactly(statement)
-            roundings += [] if is_exact else [f"{statement.value.low:.12g} {statement.value.unit or ''}".strip()]
+            roundings += [] if is_exact else [_written(statement.value)]
         else:
             metric, factor = statement.metric_name
             unit = statement.value.unit if metric == STATED else None
@@ -290,6 +313,12 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             statistic = led_by if statement.statistic == STATED else statement.statistic
             add_stated(load, point, statement.value, metric, factor, unit, statistic)
     load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
+
+
+def _written(value: StatedNumber) -> str:
+    """Return a number or a range with its unit, for a note."""
+    numbers = "-".join(f"{end:.12g}" for end in (value.low, value.high) if end is not None)
+    return f"{numbers} {value.unit or ''}".strip()
 
 
 def _numbers_of_rows(lines: Iterable[str]) -> list[float]:

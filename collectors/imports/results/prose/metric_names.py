@@ -214,6 +214,14 @@ MEDIAN = words(  # 'med' alone may be the medium load
 _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
 )  # '(peak 39)'
+_WITHOUT_IT = words(  # '(worst case, excluded from the median)'
+    r"\b(?:exclud(?:ed|es|ing)|left out|omitted|not (?:part|counted)|missing)(?: (?:from|of|in|by))?"
+    r" (?:the |its |our )?(?:median|mean|average|avg|p\d\d|max(?:imum)?|min(?:imum)?|peak|best)\b"
+)
+_ARM_AT_PEAK = words(  # 'math peak:' names an arm, 'peak:' and 'speed peak:' a maximum
+    r"\w(?<!speed)(?<!rate)(?<!tps)(?<!/s)(?<!throughput)(?<!performance) (?:peak|best)"
+    r"(?: \([^()]{1,80}\))?\s*[:=]?\s*$"
+)
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
     r"speed[- _]?up|\b(?:tps|tok/s|speed|throughput|latency|ttft|tpot)[- _]ratio\b"
@@ -225,7 +233,8 @@ AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
     r"|(?:rate|[rt]pm|per min(?:ute)?)[- _]?limit(?:s|ed)?|max[- _][rt]pm|quotas?"
     r"|projected|projections?|predicted|estimat(?:e|es|ed)"
-    r"|published|claimed|advertised|(?:nvidia|amd|intel|vendor) official)\b",
+    r"|published|claimed|advertised|listed|leaderboards?|(?:customer|user|vendor|community|third[- ]party)[- ]reported"
+    r"|(?:nvidia|amd|intel|vendor) official)\b",
     re.IGNORECASE,
 )
 FORECAST = words(  # heading of a table that nobody measured
@@ -256,6 +265,12 @@ _OF_PART = words(  # of a request's work: no latency of the request
     r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
     r"[- ]latenc(?:y|ies)\b"
 )
+_FEATURE = words(  # switched on or off: no speed of decoding and none of the prompt
+    r"\bspec(?:ulat(?:ive|ed|ion))?\.?[- ](?:decod(?:e|ing|er)|generation|prefill)\b|\bself[- ]?spec\w* decod\w*"
+    r"|\b(?:prompt|prefix)[- ]cach(?:e|ed|ing)\b|\bchunked[- ]prefill\b"
+    r"|\bprompt[- ]lookup(?:[- ]decod(?:e|ing))?\b|\b(?:guided|constrained|tree)[- ]decoding\b"
+    r"|\b(?:disaggregated|disagg|separate)[- ]prefill\b"
+)
 _TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")
 _OF_WORKLOAD = words(
     r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b"
@@ -271,10 +286,15 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
     if OF_DRAFTS.search(text) or (unit == "tok/s" and _TOTAL_OF_ONE.search(text)):
         return None
-    text = _OF_WORKLOAD.sub("", _OF_PART.sub("", text))
+    text = without_features(_OF_WORKLOAD.sub("", _OF_PART.sub("", text)))
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )
+
+
+def without_features(text: str) -> str:
+    """Return a text without what is switched on or off, and has the name of a phase: 'speculative decoding'."""
+    return _FEATURE.sub("", text)
 
 
 def without_both_tests(column_name: str, label: str) -> tuple[str, str]:
@@ -327,12 +347,17 @@ def own_metric_of(text: str, unit: str | None) -> MetricName | None:
     return metric_of(text, unit) if unit == "tok/s" and OWN_WORDS.search(text) else None
 
 
+def names_arm_at_peak(label: str, metric: str) -> bool:
+    """Return whether a label without a metric ends with a word that may be its arm's, and no maximum: 'math peak:'."""
+    return metric == STATED and _ARM_AT_PEAK.search(label) is not None
+
+
 def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
     """Return the statistic that a text names; `bound`: 'max' or 'min' if its number is one.
 
     'maximum concurrency' is the name of a metric.
     """
-    text = _OF_OTHER_NUMBER.sub("", text) if "(" in text else text
+    text = _WITHOUT_IT.sub("", _OF_OTHER_NUMBER.sub("", text) if "(" in text else text)
     if percentile := PERCENTILE.search(text):
         return percentile_name(percentile["percent"] or percentile["ordinal"])
     if MEDIAN.search(text):

@@ -24,7 +24,7 @@ NUMBER = (
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
 CELL = re.compile(
-    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate| ?@ ?[\w.]{{1,12}}|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
+    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate| ?@ ?[\w.=]{{1,12}}|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
     rf"(?P<words>,? {_FREE_WORDS})?",
     re.IGNORECASE,
 )

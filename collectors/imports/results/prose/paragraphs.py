@@ -15,7 +15,10 @@ from collectors.imports.results.prose.units import may_have_figure
 LEAST_WIDTH = 60  # of wrapped text
 RAGGED = 0.85  # of the longest line
 MAX_CHARS = 2000
-_STARTS_ANEW = re.compile(r"\s*(?:#{1,6} |[|>]|\*\*|</?[a-z]|[-=─]{3}|[\w(][^:.;]{0,40}:\s|\S{1,60}:\s|.*\S {3,}\S)")
+_STARTS_ANEW = re.compile(
+    r"\s*(?:#{1,6} |[|>]|\*\*|</?[a-z]|[-=─]{3}|[\w(][^:.;]{0,40}:\s|\S{1,60}:\s|.*\S {3,}\S"
+    r"|\w[^:;()]{0,40}\([^()]{1,80}\):\s)"  # 'chat (temp 0.6, seed 1): 45 tok/s'
+)
 _GOES_ON = re.compile(r"\s*(?:[^\W\dA-Z]|[\d(`~≈+±→/—–-])")
 _IS_UNFINISHED = re.compile(
     r"(?:[,;(/→—–]|\b(?:an?|the|of|to|at|in|and|or|with|for|on|by|from|vs|is|are|was|were|than|per|only|about))\s*$"

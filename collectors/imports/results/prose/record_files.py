@@ -23,6 +23,7 @@ from collectors.imports.results.prose.record_values import (
 )
 from collectors.imports.results.prose.separated_values import NAME, SeparatedValues, values_of
 from collectors.imports.results.prose.value_names import (
+    around_of,
     is_number,
     leaf_words,
     names_figure,
@@ -167,7 +168,7 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
 
 def is_of_part(name: str, values: Mapping[str, Any], objects: Collection[str]) -> bool:
     """Return whether a value stands beside metrics in one of several inner objects, so that it is theirs alone."""
-    around = name.rpartition(" ")[0]
+    around = around_of(name)
     if around not in objects or names_summary(around.rpartition(" ")[2]):
         return False
     metrics = [

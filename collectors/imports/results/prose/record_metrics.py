@@ -20,7 +20,7 @@ from collectors.imports.results.prose.metric_names import (
 )
 from collectors.imports.results.prose.record_files import COLUMN, GROUP, LIST, Record
 from collectors.imports.results.prose.stated_points import point_of_words
-from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
+from collectors.imports.results.prose.value_names import ValueName, around_of, is_number, leaf_words, value_name_of
 from collectors.imports.results.values import count
 
 SENT_RATE = words(
@@ -115,10 +115,8 @@ def _with_speeds_of_requests(metrics: Mapping[str, MetricName], values: Mapping[
 
 
 def _is_of_whole_request(name: str, metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> bool:
-    around = name.rpartition(" ")[0]
-    beside = {
-        other: value for other, value in values.items() if other.rpartition(" ")[0] == around and is_number(value)
-    }
+    around = around_of(name)
+    beside = {other: value for other, value in values.items() if around_of(other) == around and is_number(value)}
     tokens = [
         beside[other] for other, counted in _counts_in(beside, TOKENS).items() if counted.metric == "completion_tokens"
     ]
@@ -138,12 +136,10 @@ def deviation_of(name: str, values: Mapping[str, Any]) -> tuple[float, bool] | N
 
     None without any, and where its name leaves open whether it divides by n: 'std'.
     """
-    column, around = value_name_of(name), name.rpartition(" ")[0]
+    column, around = value_name_of(name), around_of(name)
     for other, value in values.items():
         beside = value_name_of(other)
-        match = (
-            _DEVIATION.search(leaf_words(other)) if other.rpartition(" ")[0] == around and is_number(value) else None
-        )
+        match = _DEVIATION.search(leaf_words(other)) if around_of(other) == around and is_number(value) else None
         is_of_mean = match and beside.unit == column.unit and beside.factor == column.factor
         if match and is_of_mean and _without(_DEVIATION, beside.words) == _without(_MEAN, column.words):
             return float(value), match["population"] is None
@@ -152,12 +148,8 @@ def deviation_of(name: str, values: Mapping[str, Any]) -> tuple[float, bool] | N
 
 def count_beside(name: str, values: Mapping[str, Any]) -> int | None:
     """Return the number of values that an object of statistics states: {"n": 5, "mean_s": 2.5}."""
-    around = name.rpartition(" ")[0]
-    names = [
-        other
-        for other in values
-        if other.rpartition(" ")[0] == around and _NUMBER_OF_VALUES.fullmatch(leaf_words(other))
-    ]
+    around = around_of(name)
+    names = [other for other in values if around_of(other) == around and _NUMBER_OF_VALUES.fullmatch(leaf_words(other))]
     return count(values[names[0]]) if around and len(names) == 1 else None
 
 

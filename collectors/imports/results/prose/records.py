@@ -48,7 +48,14 @@ from collectors.imports.results.prose.record_metrics import (
 from collectors.imports.results.prose.record_units import with_proven_units
 from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
-from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
+from collectors.imports.results.prose.value_names import (
+    ValueName,
+    around_of,
+    is_number,
+    leaf_words,
+    names_summary,
+    value_name_of,
+)
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import converted, count, cut, text
 
@@ -304,7 +311,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     add_positions(load, record.values, MeasurementPoint(f"{point_name} (record {record.number})", *shared_levels))
     for name, metric_name in metrics.items():
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
-        part = name.rpartition(" ")[0]
+        part = around_of(name)
         levels = [of_parts.get(part, shared) for of_parts, shared in zip(levels_of_parts, shared_levels, strict=True)]
         if value == 0 and (note := zero_note(metric, column.unit)):
             load.notes += [note] if note not in load.notes else []
@@ -383,7 +390,7 @@ def _is_text(name: str, value: Any) -> bool:
 
 def _levels_of_parts(values: Mapping[str, Any], pattern: re.Pattern[str], objects: Collection[str]) -> dict[str, int]:
     """Return the level or length of each inner object that states one."""
-    parts = [(name.rpartition(" ")[0], name) for name in values if " " in name and _states_level(name, pattern)]
+    parts = [(around_of(name), name) for name in values if " " in name and _states_level(name, pattern)]
     parts = [(part, name) for part, name in parts if part in objects]
     return {
         part: level for part, name in parts

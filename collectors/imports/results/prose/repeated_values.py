@@ -18,6 +18,7 @@ LEAST_REPEATED_CELLS = 3  # fewer may be equal by chance
 LEAST_DIGITS = 3  # of a rounded figure: '~4040 tok/s'
 LEAST_DIGITS_BESIDE = 2  # where another figure of its paragraph repeats a value
 LEAST_DIGITS_OF_OTHER_METRIC = 4  # '41.73 s in total' repeats a duration whatever its words name
+WIDEST_RANGE = 1.03
 MILLISECONDS = {"ms": 1.0, "s": 1e3}
 
 
@@ -51,19 +52,34 @@ class StoredValues:
     def has(self, statement: Statement, point: MeasurementPoint, is_beside_repeated: bool = False) -> bool:
         """Return whether a figure repeats stored values, exactly or rounded; of a range both ends do."""
         least_digits = LEAST_DIGITS_BESIDE if is_beside_repeated else LEAST_DIGITS
-        return self.has_exactly(statement) or all(
-            self._has_other_metric(statement, end) or self._rounds(statement, point, end, least_digits)
-            for end in _ends_of(statement)
+        names = {_name_of(statement), statement.value.unit or ""}
+        return (
+            self.has_exactly(statement)
+            or self._has_between(statement, names)
+            or all(
+                self._has_other_metric(statement, end) or self._rounds(statement, point, end, least_digits)
+                for end in _ends_of(statement)
+            )
         )
 
     def has_rounded(self, statement: Statement) -> bool:
         """Return whether an approximate figure rounds a stored value of its unit to its own digits: '~50' is 48.9."""
         unit, factor = _name_of(statement), statement.metric_name.factor
         names = {unit, statement.value.unit or unit}
+        if statement.value.high is not None:
+            return self._has_between(statement, names)
         return statement.value.is_approximate and any(
             rounds_to(value, converted(statement.value.low, factor)) for name in names
             for value in self._values.get(name, [])
         )  # fmt: skip
+
+    def _has_between(self, statement: Statement, names: Collection[str]) -> bool:
+        """Return whether a narrow range, as 'around 96-97 tok/s' is one, has a stored value between its ends."""
+        factor = statement.metric_name.factor
+        low, high = min(_ends_of(statement)), max(_ends_of(statement))
+        is_narrow = statement.value.is_approximate and 0 < low < high <= low * WIDEST_RANGE
+        ends = (converted(low, factor), converted(high, factor))
+        return is_narrow and any(next(self._between(name, *ends), None) is not None for name in names)
 
     def _has_other_metric(self, statement: Statement, value: float) -> bool:
         """Return whether a value of many digits is stored under another name."""

@@ -16,6 +16,7 @@ from collectors.imports.results.prose.headings import (
     headings_of,
     model_lines,
 )
+from collectors.imports.results.prose.leads import phase_of_lead
 from collectors.imports.results.prose.line_labels import bare_names, caption_above, label_among, section_names
 from collectors.imports.results.prose.units import unit_in
 
@@ -80,7 +81,9 @@ class Sections:
         labels = self._path(line)[::-1]
         latency = _latency_of_list(self._lines, line)
         is_known = any(latency in label and len(label.split()) <= MOST_WORDS_OF_LABEL for label in labels[:1])
-        return (latency, *labels) if latency and not is_known else labels
+        lead = latency if not is_known else ""
+        lead = lead or ("" if latency else phase_of_lead(self._lines, line))
+        return (lead, *labels) if lead else labels
 
     def unit_heading_of(self, line: int, cells: Collection[str] = ()) -> str:
         """Return the innermost heading of a line that states a unit; empty without any.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.compared_numbers import UNITLESS, dimension
+from collectors.imports.results.prose.consoles import FENCE
 from collectors.imports.results.prose.decoding_speeds import OF_ALL_STREAMS
 from collectors.imports.results.prose.figure_labels import label_and_subject, subject_of
 from collectors.imports.results.prose.metric_names import (
@@ -15,6 +16,7 @@ from collectors.imports.results.prose.metric_names import (
     LATENCIES_OF_TOKENS,
     MetricName,
     metric_of,
+    names_arm_at_peak,
     names_side_alone,
     statistic_of,
 )
@@ -23,7 +25,12 @@ from collectors.imports.results.prose.paragraphs import Paragraph, read_paragrap
 from collectors.imports.results.prose.running_text import running_text, sentences_of
 from collectors.imports.results.prose.sentence_places import Place, places_of
 from collectors.imports.results.prose.units import may_have_figure
-from collectors.imports.results.prose.unmeasured import is_hypothetical, is_unmeasured
+from collectors.imports.results.prose.unmeasured import (
+    is_hypothetical,
+    is_listed_further,
+    is_unmeasured,
+    names_others,
+)
 from collectors.imports.results.prose.used_memory import is_used_memory
 
 _SERVED = re.compile(
@@ -108,7 +115,8 @@ def read_sentences(text: str, labels_above: LabelsAbove = lambda line: ()) -> li
 
     What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
     """
-    lines = with_joined_answers([running_text(line) for line in text.splitlines()])
+    lines = [FENCE if line.lstrip()[:3] == FENCE else running_text(line) for line in text.splitlines()]
+    lines = with_joined_answers(lines)
     return [
         statement for paragraph in read_paragraphs(lines) if may_have_figure(paragraph.text)
         for start, sentence in sentences_of(with_unit_first(paragraph.text))
@@ -128,6 +136,7 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
     if not may_have_figure(sentence) or all(map(is_hypothetical, sentence.split(";"))):
         return
     former: _Former | None = None
+    is_of_others = False
     places = [_as_rate(place) for place in places_of(sentence)]
     subject = subject_of(sentence[: places[0].start]) if places else ""
     for place in places:
@@ -135,7 +144,10 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_share = _is_hit_rate(place)
-        if _is_no_result(place, sentence) or (DERIVED.search(near_words) and not is_share):
+        is_of_others = names_others(place.before) or (
+            is_of_others and is_listed_further(sentence[place.former_end : place.start])
+        )
+        if is_of_others or _is_no_result(place, sentence) or (DERIVED.search(near_words) and not is_share):
             former = None
             continue
         words_between = sentence[place.former_end : place.start]
@@ -154,6 +166,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
         if name is None and is_stated:
             name = MetricName(STATED)
         statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
+        if name and statistic == "max" and names_arm_at_peak(place.before, name.metric):
+            statistic = place.value.bound or STATED
         if carried and statistic == STATED and _VERSUS.search(words_between):
             statistic = carried.statistic
         former = _Former(dimension(unit), name, statistic, place.value) if name and name.metric != STATED else None
@@ -232,7 +246,7 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     is_limit = _LIMIT_BEHIND.match(place.after) is not None  # '60 requests per minute limit'
     is_class = place.value.bound is not None and _CLASS.search(place.before) is not None
     is_other = is_nothing or is_class or is_of_load or is_summed or is_change or is_condition or is_limit
-    return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
+    return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.end, place.clause_end)
 
 
 def _as_rate(place: Place) -> Place:

@@ -8,6 +8,7 @@ from collectors.imports.results.builder import MeasurementPoint
 
 AT_ONCE = re.compile(
     r"(?<![-\w])(?:c|conc|concurrency|max[_-]concurrency|parallel)(?: of| ?[=:])? ?(\d{1,6})\b(?![.,]?\d|k\b)"
+    r"(?! ?(?:→|-{1,2}>|–|\.{2,3}|to) ?\d)"  # a range of levels is none
     r"|[(@]c(\d{1,6})\b"
     r"|(?<![\d.])(\d{1,6}) ?(?:并发|並發)"
     r"|\b(\d{1,6})(?:[- ]way)? \(?(?:concurrent|serial|sequential|parallel|simultaneous|users?|clients?|streams?"

@@ -10,6 +10,8 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.decoding_speeds import with_speeds_of_table
 from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
+    ADVICE_HEAD,
+    BARE_SPEED_HEAD,
     DERIVED_HEAD,
     DURATION_HEAD,
     LENGTH_HEAD,
@@ -140,6 +142,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     if NOT_MEASURED.search(cell):
         return
     value = read_cell(cell)
+    if value is None and ADVICE_HEAD.fullmatch(plain(column_name)):
+        return
     if value is None and not any(map(str.isdigit, cell)) and not states_failure(cell):
         return
     if value and value.unit is None and LENGTH_HEAD.fullmatch(plain(column_name)):
@@ -149,6 +153,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         load.params[point.name] = plain(cell)
         return
     if value:
+        if value.words.lstrip().startswith("@"):  # '~450 @ c=32'
+            point = point._replace(concurrency=point_of_words("", value.words).concurrency or point.concurrency)
         is_of_title = column in table.title_columns and value.unit is None
         unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
         if metric := count_metric(value, label, column_name):
@@ -226,13 +232,18 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         return
     for column, head in enumerate(table.heads[1:], 1):
         is_metric = names_latency(head) or any(
-            pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, DURATION_HEAD, ENGINE_HEAD, COMPARED_HEAD)
+            pattern.fullmatch(plain(head))
+            for pattern in (SPEED_HEAD, BARE_SPEED_HEAD, DURATION_HEAD, ENGINE_HEAD, COMPARED_HEAD)
         )
         if not is_metric or unit_of_names(head, "", title):
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
         if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
-            load.notes.append(f"The column {head!r} {NO_UNIT}: its numbers were left out.")
+            note = f"The column {head!r} {NO_UNIT}: its numbers were left out."
+            is_told = note in load.notes  # of another table
+            load.notes.append(
+                note.replace(NO_UNIT, f"of the table at line {table.line} {NO_UNIT}") if is_told else note
+            )
 
 
 def compares_with_others(table: Table) -> bool:

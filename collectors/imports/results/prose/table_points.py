@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from collectors.imports.results.builder import MeasurementPoint
 from collectors.imports.results.prose.heads import (
+    BARE_SPEED_HEAD,
     CONCURRENCY_HEAD,
     DEPTH_HEAD,
     DERIVED_HEAD,
@@ -16,6 +17,7 @@ from collectors.imports.results.prose.heads import (
     OUTPUT_TEST_HEAD,
     PROMPT_HEAD,
     PROMPT_TEST_HEAD,
+    SPEED_HEAD,
     UNIT_HEAD,
     count_metric,
     names_latency,
@@ -40,6 +42,7 @@ LEVEL = re.compile(
     re.IGNORECASE,
 )
 WHOLE_DECIMALS = re.compile(r"(?<=\d)\.0{1,6}$")  # '4.000' at once
+MAX_HEAD_CHARS = 24
 MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
 FOOTNOTES = " \u2020\u2021\u00a7\u00b6"
 VERDICT = re.compile(r"[\u2705\u274c\u2713\u2714\u2717\u2718]|pass(?:ed)?|fail(?:ed)?|ok", re.IGNORECASE)
@@ -126,7 +129,10 @@ def is_level_row(row: Sequence[str], heads: Sequence[str], names: Collection[str
 def _name(table: Table, row: Sequence[str], column: int, line: int, label: str) -> str:
     """Return a row's texts and its column name, with the line, since several tables may have the same names."""
     heads = table.heads
-    texts = [cell for n, cell in enumerate(row) if n != column and cell and (n == 0 or _is_name(table, row, n, label))]
+    texts = [
+        _with_head(table, cell, n) for n, cell in enumerate(row)
+        if n != column and cell and (n == 0 or _is_name(table, row, n, label))
+    ]  # fmt: skip
     column_name = heads[column] if column < len(heads) else ""
     if column_name and heads.count(column_name) > 1:
         column_name = f"{column_name} (column {column + 1})"
@@ -134,6 +140,13 @@ def _name(table: Table, row: Sequence[str], column: int, line: int, label: str) 
         f": {column_name[: MAX_NAME_CHARS // 2]}" if column_name and column_name != "Value" else ""
     )
     return f"{row_name} (line {line})"
+
+
+def _with_head(table: Table, cell: str, column: int) -> str:
+    """Return a cell of a name; a whole number behind the first cell is nothing without its head: 'topk=4'."""
+    head = plain(table.heads[column]) if 0 < column < len(table.heads) else ""
+    is_count = 0 < len(head) <= MAX_HEAD_CHARS and plain(cell).isdecimal()
+    return f"{head}={plain(cell)}" if is_count else cell
 
 
 def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
@@ -154,7 +167,9 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
     )
     is_other = has_no_value(cell) or states_failure(cell) or has_several or VERDICT.fullmatch(plain(cell)) is not None
-    has_metric = has_metric or (value is not None and value.unit is None and names_latency(column_name))
+    is_open = value is not None and value.unit is None
+    names_metric = names_latency(column_name) or BARE_SPEED_HEAD.fullmatch(plain(column_name)) is not None
+    has_metric = has_metric or (is_open and (names_metric or SPEED_HEAD.fullmatch(plain(column_name)) is not None))
     is_other = is_other or (column > 0 and CHANGE.match(cell) is not None)
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)

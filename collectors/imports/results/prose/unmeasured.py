@@ -58,6 +58,10 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
     r"|(?:the|this|your|official) (?:\w+ )?(?:docs?|document(?:ation)?|page|paper|readme|website|leaderboard)"
     r" (?:shows?|states?|says?|mention(?:s|ed)?|claims?|lists?)"
+    r"|\b(?:is|are|was|were|been|being) (?:\w+ )?listed (?:at|as|with|under|for)"
+    r"|leaderboards?(?:['\u2019]s)? (?:\w+ )?(?:says?|said|shows?|lists?|claims?|has|had|puts?|numbers?"
+    r"|figures?|entr(?:y|ies))"
+    r"|headlines? (?:claims?|figures?|says?|said)|advertised (?:at|as|with)"
     r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )"
     r"(?<!benchmark )(?<!script )(?<!EvalScope )(?<!AIPerf )(?<!GuideLLM )"
     r"reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
@@ -67,10 +71,31 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
+_OWN_AGAIN = re.compile(  # behind what others published: '..., but I get 45 tok/s', '45 tok/s by my own measurement'
+    r"(?:[,;:\u2013\u2014]|\b(?:but|while|whereas|and|yet)) (?:[\w']+ ){0,2}?(?:I|we)"
+    r" (?:only |actually |just |myself )?(?:get|got|measured?|see|saw|reach(?:ed)?|achieved?|hit|observed?)\b"
+    r"|\b(?:my|our) own (?:\w+ )?(?:measurements?|tests?|runs?|results?|numbers?|benchmarks?)\b",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(  # before a figure, and thereby before those that are listed behind it
+    r"\b(?:claim(?:s|ed)?|advertis(?:es?|ed|ing)|(?<!as )expect(?:ed|ing|s)?|targets?|goals?|theoretical(?:ly)?"
+    r"|promis(?:es?|ed)|hop(?:e|ed|ing))\b",
+    re.IGNORECASE,
+)
+_LISTED_FURTHER = re.compile(r"\s*(?:\([^()]{1,80}\)\s*)?(?:[^,;.:()\d]{0,40})(?:,? and|,? or|,|/)\s", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"\b(?:but|while|whereas|yet|however|only|actual(?:ly)?|real(?:ly|ity)?|measured?|instead|vs|versus|against|than|now|I|we|my"
+    r"|ours?|mine|here|get|gets|got|saw|see|reach\w*|achiev\w*|hits?|ran|runs?|delivers?|gives?|gave|is|are|was|were)\b|[;→>]",
+    re.IGNORECASE,
+)
+_CLAIM_BEHIND = re.compile(  # 'just a 63 tok/s claim'
+    r"\s{0,3}(?:[\w-]{1,20} )?(?:claims?|headlines?|marketing|promises?|data ?sheets?|spec sheets?)\b", re.IGNORECASE
+)
 _LIMIT = re.compile(r"\b(?:sl[oa]s?|targets?|limits?|constraints?)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(r"(?:比如|例如|假如|如果|假设|要是)[^。;；\n]{0,60}$")  # '比如我把并发数改成10,速度提升到100'
 _DENIED = re.compile(
-    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
+    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno longer(?:\W+\w+){0,4}\W*$"
+    r"|\bno(?: (?:stable|sustained|real|clean|measured))? $",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
@@ -92,19 +117,35 @@ def _without_question(sentence: str) -> str:
     return sentence[: match.start()] if match and _OF_ONESELF.search(sentence[: match.start()]) else sentence
 
 
-def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int) -> bool:
+def is_unmeasured(before: str, bound: str | None, sentence: str, position: int, clause_end: int) -> bool:
     """Return whether the words before a figure, or its sentence up to the end of its clause, say that it is no result.
 
-    `bound`: 'min' or 'max' if the figure is one.
+    `bound`: 'min' or 'max' if the figure is one; `position`: where it ends in its sentence.
     """
     is_limit = bound == "max" and _LIMIT.search(sentence[:clause_end]) is not None
     is_denied = _DENIED.search(before) is not None or (bound == "min" and _NEGATED.search(sentence) is not None)
     is_denied = is_denied or is_limit or _SUPPOSED.search(sentence[:clause_end]) is not None
-    return is_denied or _NOT_MEASURED.search(before) is not None or _end_of_publisher(sentence) <= clause_end
+    is_claim = _CLAIM_BEHIND.match(sentence[:clause_end], position) is not None
+    return is_denied or is_claim or _NOT_MEASURED.search(before) is not None or is_published(sentence[:clause_end])
+
+
+def is_published(words: str) -> bool:
+    """Return whether words up to a figure say that others published it, or a former one that no own figure follows."""
+    end = max(_ends_of_publishers(words), default=None)
+    return end is not None and _OWN_AGAIN.search(words, end) is None
+
+
+def names_others(before: str) -> bool:
+    """Return whether the words before a figure say that it is a claim or an aim, as those listed behind it are."""
+    return _OF_OTHERS.search(before) is not None
+
+
+def is_listed_further(words_between: str) -> bool:
+    """Return whether a figure stands behind another as one more of the same kind: ' on A and ', without a verb."""
+    return _LISTED_FURTHER.match(words_between) is not None and _CONTRAST.search(words_between) is None
 
 
 @lru_cache(maxsize=64)  # asked for at every number of a sentence
-def _end_of_publisher(sentence: str) -> int:
-    """Return where the first words end that say that others published what follows; behind the sentence without any."""
-    match = _PUBLISHED.search(sentence)
-    return match.end() if match else len(sentence) + 1
+def _ends_of_publishers(words: str) -> tuple[int, ...]:
+    """Return where the words end that say that others published what follows."""
+    return tuple(match.end() for match in _PUBLISHED.finditer(words))

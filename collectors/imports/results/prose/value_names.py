@@ -188,3 +188,8 @@ def names_figure(name: str) -> bool:
 def is_number(value: Any) -> bool:
     """Return whether a value is a number, and no boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def around_of(name: str) -> str:
+    """Return the name of the object around a value: 'load' of 'load mean_ms'."""
+    return name.rpartition(" ")[0]
