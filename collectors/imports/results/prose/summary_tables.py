@@ -27,7 +27,7 @@ _NO_ARM = frozenset(
 LEAST_CELLS = 2  # of an arm, all of which repeat
 
 
-class _Cell(NamedTuple):
+class _NamedFigure(NamedTuple):
     """A figure of a table: its line, the words of its row and of its column, and all words of its name."""
 
     row: Result
@@ -49,7 +49,7 @@ def leave_out_repeated_summaries(load: LoadBuilder, tables: Iterable[tuple[str, 
     for index, (title, cells) in enumerate(cells_of_tables):
         if not _SUMMARY.search(title):
             continue
-        others: dict[tuple[float | None, str, int | None], list[_Cell]] = {}
+        others: dict[tuple[float | None, str, int | None], list[_NamedFigure]] = {}
         for other_index, (other_title, other_cells) in enumerate(cells_of_tables):
             if other_index < index or (other_index != index and not _SUMMARY.search(other_title)):
                 for cell in other_cells:
@@ -78,12 +78,12 @@ def _values_of(rows: Sequence[Result]) -> str:
     return ", ".join(values[:8]) + (" and more" if len(values) > 8 else "")
 
 
-def _cell_of(row: Result) -> _Cell:
+def _cell_of(row: Result) -> _NamedFigure:
     match = _PLACE.match(row.point)
     names = match["names"] if match else row.point
     around, _, column = names.rpartition(": ")
     label = around.rpartition(": ")[2]
-    return _Cell(row, match["line"] if match else "", _words_of(label), _words_of(column), _words_of(names))
+    return _NamedFigure(row, match["line"] if match else "", _words_of(label), _words_of(column), _words_of(names))
 
 
 def _words_of(text: str) -> frozenset[str]:
@@ -92,9 +92,9 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(word for word in lowered if word not in _NO_ARM and not word.isdecimal())
 
 
-def _arms_of(cells: Sequence[_Cell]) -> Iterator[tuple[frozenset[str], list[_Cell]]]:
+def _arms_of(cells: Sequence[_NamedFigure]) -> Iterator[tuple[frozenset[str], list[_NamedFigure]]]:
     """Yield the cells at a level of each arm, a column or a row, and the words that name it."""
-    by_arm: dict[tuple[str, frozenset[str]], list[_Cell]] = {}
+    by_arm: dict[tuple[str, frozenset[str]], list[_NamedFigure]] = {}
     for cell in cells:
         if cell.row.concurrency is not None and cell.row.value is not None:
             by_arm.setdefault(("", cell.column_words), []).append(cell)
@@ -102,7 +102,7 @@ def _arms_of(cells: Sequence[_Cell]) -> Iterator[tuple[frozenset[str], list[_Cel
     yield from ((arm_words, arm_cells) for (_, arm_words), arm_cells in by_arm.items() if arm_words)
 
 
-def _repeat_of(cell: _Cell, arm_words: frozenset[str], others: Sequence[_Cell]) -> _Cell | None:
+def _repeat_of(cell: _NamedFigure, arm_words: frozenset[str], others: Sequence[_NamedFigure]) -> _NamedFigure | None:
     """Return the cell of another table with the value, unit, level and arm of one."""
     row = cell.row
     return next(
@@ -131,5 +131,5 @@ def _agree(row: Result, other: Result) -> bool:
     return all(None in pair or pair[0] == pair[1] for pair in pairs)
 
 
-def _names_of_arm(cell: _Cell) -> tuple[frozenset[str], frozenset[str]]:
+def _names_of_arm(cell: _NamedFigure) -> tuple[frozenset[str], frozenset[str]]:
     return cell.column_words, cell.row_words
