@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.imports.log_file import ImportRefusedError
 from tests.collectors.imports.captured import load_of, results_of, value
 from tests.collectors.imports.test_posted_benchmarks import loads_of_text
 from tests.collectors.imports.test_printed_benchmarks import metrics_of, points_of
@@ -189,3 +190,25 @@ def test_fractional_concurrency_of_a_cut_summary_is_a_mean(tmp_path: Path) -> No
     other_text = text.replace(" (retokenized)", "").replace("Total generated tokens", "Total tokens out")
     (load,) = loads_of_text(tmp_path, "other.txt", other_text)
     assert ("mean_concurrency", "mean", 48.06) in metrics_of(load)
+
+
+def test_latencies_alone_are_read(tmp_path: Path) -> None:
+    """Somebody kept a few fields of a result: no count of requests, no throughput, no duration."""
+    kept = {"backend": "vllm", "model_id": "org/a", "tokenizer_id": "org/a", "num_prompts": 200, "request_rate": 1.0,
+            "max_concurrency": None, "mean_ttft_ms": 111.5, "p99_ttft_ms": 165.5, "mean_tpot_ms": 40.5}  # fmt: skip
+    (load,) = loads_of_text(tmp_path, "a.json", json.dumps(kept))
+    assert {(row.metric, row.statistic): row.value for row in results_of(load)} == {
+        ("ttft_ms", "mean"): 111.5, ("ttft_ms", "p99"): 165.5, ("tpot_ms", "mean"): 40.5,
+    }  # fmt: skip
+    assert load.notes == ["The file has latencies alone: neither requests nor a throughput."]
+    with pytest.raises(ImportRefusedError, match="not a complete result"):
+        loads_of_text(tmp_path, "b.json", json.dumps(kept | {"duration": 10.5}))
+
+
+def test_rows_of_llama_bench_that_a_script_wrapped(tmp_path: Path) -> None:
+    row = {"build_number": 1, "model_filename": "a.gguf", "model_type": "a 8B Q4_K", "n_prompt": 512, "n_gen": 0,
+           "avg_ns": 10, "stddev_ns": 1, "avg_ts": 81.5, "stddev_ts": 0.5, "samples_ts": [81.0, 82.0]}  # fmt: skip
+    wrapped = {"cmd": ["llama-bench"], "rows": [row, {**row, "n_prompt": 0, "n_gen": 128, "avg_ts": 16.5}], "log": ""}
+    (load,) = loads_of_text(tmp_path, "a.json", json.dumps(wrapped, indent=1))
+    speeds = [(row.metric, row.value) for row in results_of(load) if row.metric.endswith("_tps")]
+    assert speeds == [("prompt_tps", 81.5), ("decode_tps", 16.5)]

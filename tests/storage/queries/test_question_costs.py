@@ -30,7 +30,7 @@ from storage.queries import (
     share_queries,
     study_queries,
 )
-from storage.queries.explore_queries import METRICS, RESULT, Metric, View, explore_sql, read_view
+from storage.queries.explore_queries import METRICS, RESULT, Metric, View, drawn_value_counts, explore_sql, read_view
 from storage.queries.run_data import Queryable
 from storage.queries.run_queries import RunFilter
 from storage.rows import TIME_COLUMNS
@@ -112,6 +112,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "field_values": lambda store: run_fields.field_values(store, ASKED, "engine"),
     "collector_errors": lambda store: live_queries.collector_errors(store, ASKED),
     "result_metrics": lambda store: explore_queries.result_metrics(store, ASKED, ["results.decode_tps.mean"]),
+    "drawn_value_counts": lambda store: [_value_counts(store, name) for name in ("typical", "kv_gib")],
     "read_view": lambda store: [_chart_rows(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
 ABOUT_NO_RUN = {
@@ -133,6 +134,7 @@ TABLES = {
     "samples_of": len(TIME_COLUMNS),
     "newest_samples": 5,
     "read_view": 3,
+    "drawn_value_counts": 2,
 }  # where a question is about more than a table or two
 
 
@@ -140,6 +142,10 @@ def _chart_rows(store: Queryable, name: str) -> list[dict[str, Any]]:
     metrics = METRICS | {"results.decode_tps.mean": Metric("", RESULT, "decode_tps", "mean")}
     view = View(name, "started", "tag")
     return read_view(store, explore_sql(RunFilter(), view, metrics, by_ids=True), ASKED)
+
+
+def _value_counts(store: Queryable, name: str) -> dict[str, int]:
+    return drawn_value_counts(store, RunFilter(), View(name, "started"), METRICS, ASKED)
 
 
 def costs(folder: Path, of_each: int, merged: bool = False) -> dict[str, Cost]:

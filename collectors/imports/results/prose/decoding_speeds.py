@@ -27,9 +27,11 @@ _OF_ONE_STREAM = re.compile(rf"{PER_STREAM}|\bsingle\b|\btg\d+\b", re.IGNORECASE
 _SPEED_IN_TABLE = re.compile(  # beside that of the prompt it is one stream's
     r"\b(?:decod(?:e|ing)|(?:token |text )?gen(?:eration)?)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b"
     r"|\b(?:decod(?:e|ing)|gen(?:eration)?) \(?(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tokens per second)(?!\w)"
-    r"|(?<!\w)(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tps) \(?(?:decod(?:e|ing)|gen(?:eration)?)\b",
+    r"|(?<!\w)(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tps) \(?(?:decod(?:e|ing)|gen(?:eration)?)\b"
+    r"|\b(?:token|text) generation\b",
     re.IGNORECASE,
 )
+_PROMPT_IN_TABLE = re.compile(r"\bprompt processing\b|\bprefill\b", re.IGNORECASE)  # its time, if not its speed
 _OF_ALL_IN_NAME = r"agg(?:regated?)?|total|batch(?:ed)?|all"
 _DECODING_IN_NAME = re.compile(
     r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b", re.IGNORECASE
@@ -80,7 +82,7 @@ def with_speeds_of_table(rows: Sequence[Sample], title: str) -> list[Sample]:
             row for row in results if row.metric == "decode_tps" and may_be_of_all_streams(f"{row.point} {title}")
         ]
         return _with_metric(_with_metric(rows, of_all, "output_tps"), of_one, "decode_tps")
-    if not any(row.metric == "prompt_tps" for row in results):
+    if not any(row.metric == "prompt_tps" or _PROMPT_IN_TABLE.search(row.point) for row in results):
         return list(rows)
     of_one = [
         row for row in results

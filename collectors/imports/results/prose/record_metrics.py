@@ -55,6 +55,7 @@ _DEVIATION = words(
 )
 _MEAN = words(r"\b(?:mean|avg|average)\b")
 _NUMBER_OF_VALUES = words(r"n|n runs|n samples|num samples|samples")
+_END_TO_END = words(r"\be(?:nd)?[ _-]?(?:2|to)[ _-]?e(?:nd)?\b")
 TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
 DURATION_FACTORS = {"ms": 1e-3, "s": 1.0}
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
@@ -258,9 +259,10 @@ def _metric_name_in(
 
 
 def _speeds_of_decoding(record: Record) -> list[str]:
-    """Return the names of speeds of the answer in a record of one stream that states the prompt's speed, too.
+    """Return the names of speeds of the answer in a record of one stream that states that of prompt or request, too.
 
-    Who times the prompt apart, does not count it in 'gen_tps'. Nothing for a record with speeds of several kinds.
+    Who times the prompt or the whole request apart, does not count it in 'gen_tps'. Nothing for a record with speeds
+    of several kinds.
     """
     columns = {
         name: column for name, value in record.values.items()
@@ -270,11 +272,18 @@ def _speeds_of_decoding(record: Record) -> list[str]:
         {name: column.words for name, column in columns.items() if column.metric_name == MetricName(metric)}
         for metric in ("output_tps", "prompt_tps")
     )
-    parts = set(map(_part_of_both_sides, prompts))
+    whole_requests = [name for name, value in record.values.items() if is_number(value) and _is_end_to_end(name)]
+    parts = set(map(_part_of_both_sides, (*prompts, *whole_requests)))
     is_of_one_kind = len({names_decoding(plain_words) for plain_words in outputs.values()}) == 1
     is_of_decoding = is_of_one_kind and all(map(names_answer, outputs.values()))
     is_of_stream = not any(map(_states_streams, outputs.values())) and not _states_batch(record)
     return [name for name in outputs if is_of_decoding and is_of_stream and _part_of_both_sides(name) in parts]
+
+
+def _is_end_to_end(name: str) -> bool:
+    """Return whether a name states a speed over whole requests: 'end_to_end_tok_s'."""
+    column = value_name_of(name)
+    return column.unit == "tok/s" and _END_TO_END.search(column.words) is not None
 
 
 def _part_of_both_sides(name: str) -> str:

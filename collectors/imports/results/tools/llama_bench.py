@@ -136,10 +136,20 @@ def _json_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if line.lstrip().startswith("{"):
                 yield number, dict_of(parse_json(line, source.name, number))
         return
-    closing = next((index for index in range(len(lines) - 1, first, -1) if lines[index].strip() == "]"), len(lines))
+    end = "}" if lines[first].lstrip().startswith("{") else "]"
+    closing = next((index for index in range(len(lines) - 1, first, -1) if lines[index].strip() == end), len(lines))
     value = parse_json("".join(lines[first : closing + 1]), source.name, first + 1)
-    for row in list_of(value) if isinstance(value, list) else [value]:
+    for row in _rows_in(value):
         yield first + 1, dict_of(row)
+
+
+def _rows_in(value: Any) -> list[Any]:
+    """Return the rows of a list, a row alone, or the rows that a script wrapped: {"cmd": [...], "rows": [...]}."""
+    if isinstance(value, list):
+        return value
+    lists = [part for part in dict_of(value).values() if isinstance(part, list)]
+    wrapped = [row for rows in lists for row in rows if dict_of(row).keys() >= NEEDED]
+    return [value] if dict_of(value).keys() >= NEEDED else wrapped
 
 
 def _sql_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:

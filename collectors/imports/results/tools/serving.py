@@ -62,6 +62,7 @@ LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "e2els", "st
 MAX_OBJECT_LINES, MAX_WRAPPED_LINES = 400, 40
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
 WITHOUT_ANSWERS = ("duration_s", "requests", "failed_requests")
+LATENCIES_ALONE_NOTE = "The file has latencies alone: neither requests nor a throughput."
 NO_ANSWERS_NOTE = "No request was answered: speeds and latencies of 0 were left out."
 
 
@@ -186,8 +187,21 @@ def _is_json(line: str) -> bool:
 
 def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
     if not is_complete(result):
-        raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
+        if not _has_latencies(result):
+            raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
+        load = load_with_results(result, ticket, index)
+        load.notes.append(LATENCIES_ALONE_NOTE)
+        return load
     return load_with_results(result, ticket, index)
+
+
+def _has_latencies(result: Mapping[str, Any]) -> bool:
+    """Return whether somebody kept only the latencies of a measurement: at least two means, and no count or speed."""
+    has_others = any(result.get(name) is not None for name in ("completed", "duration", *TOTALS))
+    means = [
+        name for name in ("mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms", "mean_e2el_ms") if number(result.get(name))
+    ]
+    return not has_others and len(means) > 1
 
 
 def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
