@@ -82,6 +82,9 @@ class Speculation(BaseModel):
     options: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+OTHER_ENGINE = "other"  # none of those that Pitwall knows
+
+
 class Config(BaseModel):
     """One launchable configuration in engine-neutral terms; absent means not stated, never a guess.
 
@@ -90,7 +93,7 @@ class Config(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    engine: str = "other"
+    engine: str = OTHER_ENGINE
     engine_version: str | None = None
     launcher: str = "process"  # process | podman | docker | compose | kubernetes | script | attach | import
     image: str | None = None

@@ -11,6 +11,7 @@ from engines.vllm import ENGINE as VLLM
 
 ENGINES: tuple[Engine, ...] = (VLLM, SGLANG, LLAMACPP, TRTLLM)
 BY_NAME: dict[str, Engine] = {engine.name: engine for engine in ENGINES}
+UNKNOWN_ENGINE = "engine not known"
 
 
 def max_acceptance_length(engine_name: str | None, draft_tokens: int | None) -> int | None:

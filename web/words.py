@@ -49,7 +49,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_CACHED_COUNT: lambda v: "the server did not report how many prompt tokens came from its cache",
     Code.NO_LOG_SPEED: lambda v: "its log shows no window of pure decoding",
     Code.RESULTS_ALONE: lambda v: "it has only a tool's results, and runs are compared by their requests",
-    Code.NO_WHOLE_WINDOW: lambda v: "no complete window counts here",
+    Code.NO_WHOLE_WINDOW: lambda v: "no complete window has a value",
     Code.FEW_WHOLE_WINDOWS: lambda v: (
         f"too short: {v['windows']} complete window{'s' * (v['windows'] != 1)} counted, {v['fewest']} needed"
     ),

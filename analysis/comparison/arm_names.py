@@ -11,6 +11,7 @@ from analysis.comparison.arm_differences import differences_between, signature_o
 from analysis.comparison.facts import RunFacts, ServerSetup
 from analysis.comparison.model_names import weights_name
 from analysis.comparison.setting_words import setting_text
+from engines import UNKNOWN_ENGINE
 
 REPEAT_NUMBER = re.compile(r" #\d+$")
 COPY_NUMBER = re.compile(r" \(\d+\)$")  # given to a run whose name was taken
@@ -94,7 +95,7 @@ FACT_TEXTS: Mapping[str, Callable[[ServerSetup], str]] = {
     "model_files": lambda served: f"files {served.model_files[:6]}" if served.model_files else "files not known",
     "weights_gib": lambda served: f"{served.weights_gib:g} GiB" if served.weights_gib is not None else "",
     "kv_cache_tokens": lambda served: f"{served.kv_cache_tokens:,} KV tokens" if served.kv_cache_tokens else "",
-    "engine": lambda served: served.engine or "engine not known",
+    "engine": lambda served: served.engine or UNKNOWN_ENGINE,
     "engine_version": lambda served: str(served.engine_version or "version not known"),
     "image": _image_text,
     "gpus": lambda served: f"{len(served.gpus)} x {served.gpus[0]}" if served.gpus else "no GPU",

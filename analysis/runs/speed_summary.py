@@ -198,12 +198,12 @@ def _speeds_by_streams(columns: WindowColumns, is_active: Flags, is_peak: Flags)
 
 
 def _speeds_at(streams: int, columns: WindowColumns, is_counted: Flags, is_peak: Flags) -> ConcurrencySpeeds:
-    peaks = _extremes(columns.decode_tps[is_peak]), _extremes(columns.acceptance_length[is_peak])
     rates, whole_count = columns.decode_tps[is_counted], int(is_peak.sum())
     if len(rates) < FEWEST_WINDOWS:
         return ConcurrencySpeeds(streams, len(rates), whole_windows=whole_count)
     floor, low, high = (float(q) for q in np.percentile(rates, [10, 25, 75]))
     typical_tps = weighted_median(rates, columns.dt_s[is_counted])
+    peaks = _extremes(columns.decode_tps[is_peak]), _extremes(columns.acceptance_length[is_peak])
     return ConcurrencySpeeds(streams, len(rates), typical_tps, low, high, floor, whole_count, *peaks)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from collectors.endpoints.exposition import has_prefix
-from domain import JsonValue
+from domain import OTHER_ENGINE, JsonValue
 from engines import ENGINES
 from engines.base import Engine
 from engines.routed_models import (
@@ -70,7 +70,7 @@ def identify(address: str, silence_s: float = SILENCE_S) -> Identity:
     with closing(BoundedHttp(base_url, connect_s=silence_s, silence_s=silence_s)) as client:
         models = _models(client, base_url)
         if routed_models := _routed_models(client, models):
-            return Identity(base_url, "other", None, _model_names(models), None, False, False, routed_models)
+            return Identity(base_url, OTHER_ENGINE, None, _model_names(models), None, False, False, routed_models)
         metrics = _get(client, "/metrics")
         engine = _engine_by_metrics(metrics) or _engine_by_owner(models) or _engine_by_version(client)
         slots = (
@@ -78,7 +78,7 @@ def identify(address: str, silence_s: float = SILENCE_S) -> Identity:
         )
         return Identity(
             base_url=base_url,
-            engine=engine.name if engine else "other",
+            engine=engine.name if engine else OTHER_ENGINE,
             version=_version(client, engine) if engine else None,
             models=_model_names(models),
             max_model_len=_max_model_len(models),

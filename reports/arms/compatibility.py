@@ -10,7 +10,7 @@ from analysis.comparison.model_names import base_name
 from analysis.decide.compatibility import GpuCompatibility, StatedCompatibility, merge_duplicates
 from reference.published import load_published
 from reference.statements import read_table
-from reports.runs.run_report import UNKNOWN_ENGINE, engine_title_of
+from reports.runs.run_report import engine_title_of
 from storage.queries import run_queries
 from storage.queries.run_data import Queryable
 
@@ -47,8 +47,7 @@ def _configuration(row: Mapping[str, Any]) -> str:
     model = [base_name(row["model"])] if row["model"] else []
     drafting = {"method": row["speculative_method"], "num_tokens": row["speculative_num_tokens"]}
     config = {**row, "speculative": drafting if row["speculates"] else None}
-    engine = engine_title_of(row["engine"]) if row["engine"] else UNKNOWN_ENGINE
-    return " · ".join([*model, *chips(config, engine)])
+    return " · ".join([*model, *chips(config, engine_title_of(row["engine"]))])
 
 
 def _gpu(names: Sequence[str] | None) -> str | None:

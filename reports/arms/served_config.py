@@ -15,7 +15,7 @@ from analysis.guard.configuration import SAMPLING
 from analysis.guard.gpu_limits import DRIVER, LIMITS, NUMBERS, POWER
 from analysis.runs.conditions import Conditions
 from analysis.runs.effective_config import EffectiveRow
-from domain import Config, JsonValue, Run
+from domain import OTHER_ENGINE, Config, JsonValue, Run
 from engines import BY_NAME
 from engines.default_sampling import FACT as DEFAULT_SAMPLING
 from engines.flag_table import words_of_flag
@@ -71,7 +71,7 @@ def speculates(run: Run, effective: Sequence[EffectiveRow]) -> bool | None:
     ]
     if run.config.speculative is not None or (run.logged_facts or {}).get("speculative_method") or any(drafting):
         return True
-    return False if run.config.argv and run.config.engine != "other" else None
+    return False if run.config.argv and run.config.engine != OTHER_ENGINE else None
 
 
 def settings_of(config: Config, effective: Sequence[EffectiveRow]) -> dict[str, JsonValue]:
@@ -132,7 +132,7 @@ def _object_in(text: str) -> dict[str, JsonValue] | None:
 
 def is_read(config: Config) -> bool:
     """Whether the command was understood; if not, only its words distinguish it from others."""
-    return config.engine != "other" and config.model is not None
+    return config.engine != OTHER_ENGINE and config.model is not None
 
 
 def _is_setting(field: str) -> bool:

@@ -9,12 +9,11 @@ from analysis.comparison.log_speed import LogSpeed, log_speed_of
 from analysis.runs.printed_speed import PrintedSpeed, most_printed
 from analysis.runs.speed_summary import SpeedSummary, summarize
 from analysis.runs.windows import Window
-from domain import Run
-from engines import BY_NAME
+from domain import OTHER_ENGINE, Run
+from engines import BY_NAME, UNKNOWN_ENGINE
 from storage.queries import run_data
 
 PEAK_WINDOW_S = 2.0
-UNKNOWN_ENGINE = "engine not known"
 
 
 @dataclass(frozen=True)
@@ -37,17 +36,18 @@ class RunReport:
 
 def engine_title(run: Run) -> str:
     """Return the title of the run's engine."""
-    engine = stated_engine(run)
-    return engine_title_of(engine) if engine else UNKNOWN_ENGINE
+    return engine_title_of(stated_engine(run))
 
 
 def stated_engine(run: Run) -> str | None:
     """Return the name of the run's engine; None for results of a tool that do not state it."""
-    return run.config.engine if run.kind != "imported" or run.config.engine in BY_NAME else None
+    return None if run.kind == "imported" and run.config.engine == OTHER_ENGINE else run.config.engine
 
 
-def engine_title_of(name: str) -> str:
-    """Return the name as the engine spells it ('vLLM'); an unknown name is returned unchanged."""
+def engine_title_of(name: str | None) -> str:
+    """Return the name as the engine spells it ('vLLM'); the name of another engine is returned unchanged."""
+    if name is None:
+        return UNKNOWN_ENGINE
     engine = BY_NAME.get(name)
     return engine.title if engine else name
 

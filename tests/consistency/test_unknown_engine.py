@@ -11,10 +11,11 @@ import pytest
 from analysis.compare_arms import compare_arms
 from analysis.guard import RowCode, RowStatus
 from domain import Config, Run, RunState
+from engines import UNKNOWN_ENGINE
 from reports.arms.comparison import single_run_arm
 from reports.arms.facts import facts_of
 from reports.runs.effective_config import effective_config
-from reports.runs.run_report import UNKNOWN_ENGINE, engine_title
+from reports.runs.run_report import engine_title
 from settings import Settings
 from storage.queries.run_queries import run_choices
 from storage.store import Store

@@ -21,7 +21,7 @@ from commands.secrets import (
     variables_of,
 )
 from commands.write import CommandError, command_of, shell_text
-from domain import WATCH, Config, JsonValue, Run, WorkloadSpec
+from domain import OTHER_ENGINE, WATCH, Config, JsonValue, Run, WorkloadSpec
 from engines import BY_NAME
 from load_records import AGENT_TASK
 from web.launch.config_fields import ConfigField, FieldValue, value_of, with_value
@@ -75,7 +75,7 @@ class LaunchDraft:
     @property
     def is_as_it_is(self) -> bool:
         """Whether the words are run without being parsed."""
-        return self.config is not None and self.config.engine == "other"
+        return self.config is not None and self.config.engine == OTHER_ENGINE
 
     @property
     def secrets_in_use(self) -> dict[str, str]:
@@ -151,7 +151,7 @@ def read_as_it_is() -> None:
     except ValueError as problem:
         draft.problem = f"The command cannot be split into words: {problem}."
         return
-    draft.config = Config(engine="other", executable=argv[0], argv=tuple(argv))
+    draft.config = Config(engine=OTHER_ENGINE, executable=argv[0], argv=tuple(argv))
     draft.generation += 1
 
 

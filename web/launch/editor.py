@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from commands.explain import Explanation
+from domain import OTHER_ENGINE
 from web.launch import config_fields as fields
 from web.launch import draft
 from web.launch.config_fields import ConfigField
@@ -27,7 +28,7 @@ def show_command_box() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="launch-command"):
         st.text_area("Command", height=height, placeholder=PLACEHOLDER, key=draft.TEXT_KEY, on_change=draft.read_text)
         st.button("Read it", key="read-command", on_click=draft.read_pending_text)
-    if edited_draft.text.strip() and (edited_draft.config is None or edited_draft.config.engine == "other"):
+    if edited_draft.text.strip() and (edited_draft.config is None or edited_draft.config.engine == OTHER_ENGINE):
         label = "Run this command unchanged: Pitwall does not know this engine"
         st.checkbox(label, key=draft.AS_IS_KEY, on_change=draft.read_as_it_is)
 

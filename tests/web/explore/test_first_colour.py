@@ -44,5 +44,5 @@ def test_values_are_counted_among_the_drawn_points(store: Store, view: View, by_
 def test_a_field_that_the_drawn_points_share_does_not_colour_them() -> None:
     assert set(points(page(x="kv_tokens"))) == {"0", "1", "2", "4"}, "by their draft lengths"
     assert points(page(x="kv_tokens", k="0")) == {"fp8": 3, "not stated": 3}
-    (one,) = figure(page(x="kv_tokens", k="0", quantization="fp8"))["data"]
-    assert len(one["customdata"]) == 3 and not one["name"]
+    (trace,) = figure(page(x="kv_tokens", k="0", quantization="fp8"))["data"]
+    assert len(trace["customdata"]) == 3 and not trace["name"]

@@ -112,6 +112,7 @@ def test_answers_that_repeat_themselves_are_told(store: Store) -> None:
         ("request_tps", 12.5, None, "12.50"),
         ("requests", 1000.0, None, "1,000"),
         ("acceptance_rate", 0.6667, None, "66.7 %"),
+        ("ttft_ms", float("inf"), None, "inf"),
     ],
 )
 def test_a_number_has_three_significant_digits_at_least(

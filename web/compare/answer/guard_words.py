@@ -9,7 +9,7 @@ from typing import Any
 from analysis.guard import GuardRow, RowCode, RowStatus
 from analysis.loads.fidelity import FidelityAnswer
 from domain import is_unknown_machine
-from reports.runs.run_report import UNKNOWN_ENGINE, engine_title_of
+from reports.runs.run_report import engine_title_of
 from web.words import Names, reason_text
 
 Values = Mapping[str, Any]
@@ -110,7 +110,7 @@ def _model_text(values: Values, names: Names) -> str:
 
 def _engine_text(values: Values, names: Names) -> str:
     if not any(values["engines"]):
-        return UNKNOWN_ENGINE
+        return engine_title_of(None)
     return f"{pair_text(values['engines'], engine_title_of)}, version {pair_text(values['versions'])}"
 
 

@@ -236,8 +236,8 @@ def _cell(result: Result | None, column: Column) -> str:
 
 
 def _decimals_of_three_digits(value: float) -> int:
-    """Return how many decimals show three significant digits; none if the value is a whole number."""
-    return 0 if value == int(value) else max(0, 2 - math.floor(math.log10(abs(value))))
+    """Return how many decimals show three significant digits; none of a whole number, and of one that is not finite."""
+    return 0 if not math.isfinite(value) or value == int(value) else max(0, 2 - math.floor(math.log10(abs(value))))
 
 
 def show_other_results(rows: Sequence[Result]) -> None:

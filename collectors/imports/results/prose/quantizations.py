@@ -141,5 +141,5 @@ def _sentences(*parts: str) -> Iterable[str]:
 
 def _is_of_cache(text: str, match: re.Match[str]) -> bool:
     """Return whether a name is the type of the KV cache: '--kv-cache-dtype fp8', '-ctk q8_0', 'FP8 KV cache'."""
-    before = text[max(0, match.start() - CHARS_AROUND) : match.start()]
+    before = _before(text, match)
     return _OF_CACHE_BEFORE.search(before) is not None or _OF_CACHE_BEHIND.match(text, match.end()) is not None

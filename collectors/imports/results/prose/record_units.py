@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isclose
-from typing import Any
+from typing import Any, NamedTuple
 
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD
 from collectors.imports.results.prose.metric_names import metric_of, statistic_of, words
@@ -29,6 +29,14 @@ MOST_NAMES = 8
 MOST_RECORDS = 1_000  # of loads; more are those of single requests
 
 
+class StatedLoad(NamedTuple):
+    """What a record states of its load."""
+
+    requests: int
+    duration_s: float
+    level: int
+
+
 def with_proven_units(records: Sequence[Record]) -> tuple[list[Record], str | None]:
     """Return records with the proven units in the names of their times, and a note on the proof; None without any."""
     names = dict.fromkeys(
@@ -48,12 +56,14 @@ def with_proven_units(records: Sequence[Record]) -> tuple[list[Record], str | No
     by_subject: dict[str, list[str]] = {}
     for name in latencies:
         by_subject.setdefault(_subject_of(name), []).append(name)
-    units_of_durations = dict(units)
+    loads = (
+        {index: load for index, record in enumerate(records) if (load := _load_of(record, units))} if latencies else {}
+    )
     for names_of_subject in by_subject.values():
-        if unit := _unit_of_latencies(names_of_subject, records, units_of_durations):
+        if unit := _unit_of_latencies(names_of_subject, records, loads):
             units |= dict.fromkeys(names_of_subject, unit)
             proofs.append("mean latency x requests is the time of the load x its concurrency")
-            if _are_parts(first_tokens, names_of_subject, records):
+            if not units.keys() & {*first_tokens} and _are_parts(first_tokens, names_of_subject, records):
                 units |= dict.fromkeys(first_tokens, unit)
                 proofs.append("a first token comes before the end of its answer")
     if not units:
@@ -103,23 +113,28 @@ def _unit_of_duration(name: str, records: Sequence[Record]) -> str | None:
     )  # fmt: skip
 
 
-def _unit_of_latencies(names: Sequence[str], records: Sequence[Record], units: Mapping[str, str]) -> str | None:
+def _unit_of_latencies(names: Sequence[str], records: Sequence[Record], loads: Mapping[int, StatedLoad]) -> str | None:
     """Return the unit in which the mean latencies of all loads add up to their time; else None.
 
-    `units`: the units of durations that their names do not state.
+    `loads`: of the records that state one, by their index.
     """
-    means = [name for name in names if statistic_of(value_name_of(name).words, None) == "mean"]
-    loads = [load for record in records for name in means if (load := _load_of(record, name, units))]
+    means = [name for name in names if _statistic_of(name) == "mean"]
+    latencies = [
+        (latency, load) for index, load in loads.items() for name in means
+        if is_number(latency := records[index].values.get(name)) and latency
+    ]  # fmt: skip
     for unit, factor in UNITS.items():
-        shares = [latency / factor * number / duration / level for latency, number, duration, level in loads]
+        shares = [latency / factor * load.requests / load.duration_s / load.level for latency, load in latencies]
         if shares and max(shares) <= MOST_BUSY and max(shares) >= LEAST_BUSY:
             return unit
     return None
 
 
-def _load_of(record: Record, name: str, units: Mapping[str, str]) -> tuple[float, int, float, int] | None:
-    """Return a record's mean latency, its requests, its duration in seconds and its level; None if it lacks one."""
-    latency = record.values.get(name)
+def _load_of(record: Record, units: Mapping[str, str]) -> StatedLoad | None:
+    """Return a record's requests, its duration and its level; None if it lacks one.
+
+    `units`: the units of durations that their names do not state.
+    """
     counts = _counts_of_requests(record.values)
     level = next(
         (number for name, value in record.values.items()
@@ -134,9 +149,9 @@ def _load_of(record: Record, name: str, units: Mapping[str, str]) -> tuple[float
         if is_number(value) and (column := value_name_of(other)).metric_name
         and column.metric_name.metric == "duration_s"
     ]  # fmt: skip
-    if not (is_number(latency) and latency and counts and level and durations and durations[0] > 0):
+    if not (counts and level and durations and durations[0] > 0):
         return None
-    return latency, counts[0], durations[0], level
+    return StatedLoad(counts[0], durations[0], level)
 
 
 def _are_parts(first_tokens: Sequence[str], latencies: Sequence[str], records: Sequence[Record]) -> bool:

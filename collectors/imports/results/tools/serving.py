@@ -186,13 +186,12 @@ def _is_json(line: str) -> bool:
 
 
 def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
-    if not is_complete(result):
-        if not _has_latencies(result):
-            raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
-        load = load_with_results(result, ticket, index)
-        load.notes.append(LATENCIES_ALONE_NOTE)
-        return load
-    return load_with_results(result, ticket, index)
+    has_latencies_alone = not is_complete(result) and _has_latencies(result)
+    if not has_latencies_alone and not is_complete(result):
+        raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
+    load = load_with_results(result, ticket, index)
+    load.notes += [LATENCIES_ALONE_NOTE] if has_latencies_alone else []
+    return load
 
 
 def _has_latencies(result: Mapping[str, Any]) -> bool:
