@@ -44,6 +44,13 @@ test("a narrow heat map has no colour scale, which would take half of its width"
   assert.deepEqual(fitToWidth({ data: [], layout: { height: 280 } }, 360).layout, { height: 280 });
 });
 
+test("the legend of a narrow chart is below it", () => {
+  const points = { data: [point("a", undefined, true)], layout: { height: 520, legend: { title: { text: "k" } } } };
+  assert.equal(fitToWidth(points, 900).layout, points.layout);
+  const { legend } = fitToWidth(points, 360).layout;
+  assert.deepEqual([legend.orientation, legend.y < 0, legend.title.text], ["h", true, "k"]);
+});
+
 test("the texts of a heat map are as large as its cells allow, and markup takes no room", () => {
   const markup = '<span style="color:#ffffff">150<br>3 starts</span>';
   const size = (columns, width, layout = {}) => {

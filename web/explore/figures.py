@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from analysis.chart_points import ChartMark
 from storage.queries.explore_queries import STARTED
-from web.charts import DRAWN_GROUND, is_phone, plain, styled
+from web.charts import DRAWN_GROUND, plain, styled
 from web.explore.controls import DISTRIBUTION, LINE, ExploreSelection
 from web.explore.facets import lay_out_grid, panels, sort_key, sorted_values, subplot_options
 from web.theme import EXCLUDED, HUE_COUNT, run_color, run_dash, three_digits
@@ -158,8 +158,6 @@ def apply_layout(figure: go.Figure, selection: ExploreSelection, legend: bool) -
         axis["type"] = "category"
     styled(figure, axis, legend)
     figure.update_layout(height=HEIGHT_PX, yaxis={"title": {"text": plain(titles[selection.view.y])}})
-    names: dict[str, Any] = {"title": {"text": plain(titles.get(selection.view.color, ""))}}
-    if is_phone():
-        names |= {"orientation": "h", "y": -0.2}  # below: beside it there would be no room for the chart
+    names = {"title": {"text": plain(titles.get(selection.view.color, ""))}}
     figure.update_layout(boxmode="group", legend=names)
     return figure

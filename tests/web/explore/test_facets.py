@@ -17,8 +17,7 @@ TITLES = {"stream": "Stream, tok/s", "k": "Draft length k", "model": "Model", ""
 
 @pytest.fixture(autouse=True)
 def desktop(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("web.explore.facets", "web.explore.figures"):
-        monkeypatch.setattr(f"{room}.is_phone", lambda: False)
+    monkeypatch.setattr("web.explore.facets.is_phone", lambda: False)
 
 
 def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> ChartMark:

@@ -11,6 +11,7 @@ const FONT_PX = { min: 7, max: 12 };
 const LETTER_SIZE = { width: 0.6, height: 1.3 }; // relative to the font size
 const MARGIN_PX = 80; // a heat map's labels and edges, unless the layout has a larger margin
 const COLOR_SCALE_PX = 100;
+const LEGEND_BELOW = -0.2; // relative to the height of the plot, under the title of its axis
 
 /**
  * The figure in the colours of a colour scheme; Python sends it in those of the light one.
@@ -30,8 +31,9 @@ export function inScheme(figure, palette, scheme) {
 }
 
 /**
- * The figure adapted to its width: the texts in the cells of a heat map are as large as they fit, and a narrow heat map
- * has no colour scale, which would take half of its width while the cells show the numbers anyway.
+ * The figure adapted to its width: the texts in the cells of a heat map are as large as they fit, a narrow heat map has
+ * no colour scale, which would take half of its width while the cells show the numbers anyway, and the legend of a
+ * narrow chart is below it.
  * @param {Figure} figure
  * @param {number} width in pixels
  * @returns {Figure}
@@ -46,7 +48,19 @@ export function fitToWidth({ data, layout }, width) {
   });
   return {
     data: data.map((trace) => (trace.z ? withFontSize(trace) : trace)),
-    layout: coloraxis && isNarrow ? { ...layout, coloraxis: { ...coloraxis, showscale: false } } : layout,
+    layout: isNarrow ? narrowLayout(layout) : layout,
+  };
+}
+
+/**
+ * @param {Figure["layout"]} layout
+ * @returns {Figure["layout"]}
+ */
+function narrowLayout({ coloraxis, legend, ...layout }) {
+  return {
+    ...layout,
+    ...(coloraxis ? { coloraxis: { ...coloraxis, showscale: false } } : {}),
+    ...(legend ? { legend: { ...legend, orientation: "h", x: 0, y: LEGEND_BELOW } } : {}),
   };
 }
 
