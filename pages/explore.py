@@ -7,7 +7,7 @@ import streamlit as st
 from storage.queries.explore_queries import METRICS, View, drawn_value_counts, matching_ids, result_metrics
 from web.actions import is_member
 from web.context import services
-from web.explore.controls import PAGE, choose, choose_kind, metrics_in_address, runs_filter_section
+from web.explore.controls import PAGE, choice_row, choose, choose_kind, metrics_in_address, runs_filter_section
 from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.page_head import page_head
@@ -32,9 +32,9 @@ titles = machine_titles(store)
 with page_head("Explore"):
     kind = choose_kind()
     view_list("explore")
-axes = st.container()  # filled last: the options depend on the runs selected below
+axes, filter_place = choice_row()  # the axes are filled last: their options depend on the selected runs
 filters = RunFilters(choices, titles, PAGE)
-with runs_filter_section(filters.active_count):
+with filter_place, runs_filter_section(filters.active_count):
     run_filter = filters.show()
 run_ids = matching_ids(store, run_filter)
 results = result_metrics(store, run_ids, metrics_in_address())

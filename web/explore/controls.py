@@ -14,7 +14,7 @@ from web.theme import HUE_COUNT
 from web.url_state import choose_one, choose_segment, single_choice, url_expander
 
 PAGE = "explore"
-WIDTH_PX = 230  # narrower on small windows (pitwall.css)
+WIDTH_PX = 200  # narrower on small windows (pitwall.css)
 SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
 KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
 FIRST_X, FIRST_ROWS = "k", "quantization"
@@ -53,24 +53,23 @@ def most_varied_field(counts: Mapping[str, int], x: str) -> str | None:
 def choose(
     kind: str, results: Mapping[str, Metric], value_counts: Callable[[View], Mapping[str, int]]
 ) -> ExploreSelection:
-    """Show the axes in one row and return the selection.
+    """Show the axes side by side and return the selection.
 
     value_counts: how many values each field has among the points of these axes, for the first colour.
     """
     metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
-    with st.container(horizontal=True, vertical_alignment="bottom", key="explore-axes"):
-        y = choose_one("Cell colour" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
-        fields = _fields(y in results)
-        x_options = {**fields, **metrics} if kind == SCATTER else fields
-        x = choose_one("X axis", "x", PAGE, x_options, FIRST_X, WIDTH_PX)
-        colors = fields if x not in results else _fields(True)
-        no_color = {} if kind == HEAT else {"": "one"}
-        label = "Rows" if kind == HEAT else "Colour"
-        first_color = most_varied_field(value_counts(View(y, x)), x) or (FIRST_ROWS if kind == HEAT else "")
-        color = choose_one(label, "color", PAGE, {**no_color, **colors}, first_color, WIDTH_PX)
-        facets = {"": "one chart", **colors}
-        facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
-        point_unit = choose_one("Points", "each", PAGE, POINT_UNITS, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
+    y = choose_one("Cell colour" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
+    fields = _fields(y in results)
+    x_options = {**fields, **metrics} if kind == SCATTER else fields
+    x = choose_one("X axis", "x", PAGE, x_options, FIRST_X, WIDTH_PX)
+    colors = fields if x not in results else _fields(True)
+    no_color = {} if kind == HEAT else {"": "one"}
+    label = "Rows" if kind == HEAT else "Colour"
+    first_color = most_varied_field(value_counts(View(y, x)), x) or (FIRST_ROWS if kind == HEAT else "")
+    color = choose_one(label, "color", PAGE, {**no_color, **colors}, first_color, WIDTH_PX)
+    facets = {"": "one chart", **colors}
+    facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
+    point_unit = choose_one("Points", "each", PAGE, POINT_UNITS, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
     return ExploreSelection(kind, View(y, x, color, facet), point_unit == ARMS, {**fields, **colors, **metrics})
 
 
@@ -85,6 +84,13 @@ def _fields(has_points: bool) -> dict[str, str]:
     return {**{name: field.title for name, field in FIELDS.items()}, ARM: "Arm", STARTED: "Start", **point_fields}
 
 
+def choice_row() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The row above the chart: places for the axes and for the filters, which have a row of their own while open."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="explore-choices"):
+        axes = st.container(horizontal=True, vertical_alignment="bottom", key="explore-axes")
+        return axes, st.container(key="explore-filters")
+
+
 def runs_filter_section(filter_count: int) -> DeltaGenerator:
     """The section of the filters; it shows their number beside its title, and starts open once a filter was used.
 
@@ -96,7 +102,7 @@ def runs_filter_section(filter_count: int) -> DeltaGenerator:
         section = url_expander("Which runs", "which", PAGE, ":material/filter_list:", st.session_state[open_key])
         if filter_count:
             with st.container(key="filters-in-use"):
-                st.caption(f"{filter_count} filter{'s' * (filter_count != 1)} in use")
+                st.caption(f"{filter_count} in use")
     return section
 
 

@@ -92,6 +92,20 @@ def test_click_on_point_opens_run_back_restores(page: Page, pitwall: Pitwall) ->
     expect(page.locator(LAST_POINT).first).to_be_visible()
 
 
+def test_choices_are_in_one_row_until_the_filters_open(page: Page, pitwall: Pitwall) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(f"{pitwall.url}/explore")
+    expect_whole(page.locator(".js-plotly-plot"))
+    axis, filters = page.get_by_label("X axis"), page.locator("summary", has_text="Which runs")
+    row_px, filters_px = axis.bounding_box(), filters.bounding_box()
+    assert row_px and filters_px and abs(row_px["y"] - filters_px["y"]) < row_px["height"]
+    press(filters)
+    expect(page.get_by_label("Find")).to_be_visible()
+    wait_for_rest(page)
+    below_px = filters.bounding_box()
+    assert below_px and below_px["y"] >= row_px["y"] + row_px["height"] and below_px["width"] > 1000
+
+
 def test_click_on_cell_lists_or_opens_runs(page: Page, pitwall: Pitwall) -> None:
     view = f"{pitwall.url}/explore?draw=heat&y={OUTPUT}&x=k&color=quantization"
     page.goto(view)

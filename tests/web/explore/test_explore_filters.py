@@ -21,9 +21,9 @@ def test_filter_fold_counts_and_opens_when_in_use() -> None:
     at = page()
     assert in_use(at) == ("", False)
     at = page(find="bold", engine=["vllm", "nobody"], started="nonsense", state="nobody")
-    assert in_use(at) == ("2 filters in use", True)
+    assert in_use(at) == ("2 in use", True)
     at.text_input(key="explore-find").set_value("").run()
-    assert in_use(at) == ("1 filter in use", True), "told at once"
+    assert in_use(at) == ("1 in use", True), "told at once"
     at.multiselect(key="explore-engine").set_value([]).run()
     assert in_use(at) == ("", True), "who has taken it out may choose another"
 
@@ -31,7 +31,7 @@ def test_filter_fold_counts_and_opens_when_in_use() -> None:
 def in_use(at: AppTest) -> tuple[str, bool]:
     fold = next(expander for expander in at.expander if expander.label == "Which runs")
     return next(
-        (caption.value for caption in at.caption if re.fullmatch(r"\d+ filters? in use", caption.value)), ""
+        (caption.value for caption in at.caption if re.fullmatch(r"\d+ in use", caption.value)), ""
     ), fold.proto.expanded
 
 
@@ -72,7 +72,7 @@ def test_address_restores_other_field_filter() -> None:
     run_with_popover(at)
     assert at.multiselect(key="explore-prefix_caching").value == ["off"]
     assert at.multiselect(key="explore-memory_share").value == ["0.9"]
-    assert in_use(at) == ("2 filters in use", True) and points(at) == {"off": 6}
+    assert in_use(at) == ("2 in use", True) and points(at) == {"off": 6}
     assert set(figure(at)["data"][0]["x"]) == {0.9}
 
 
