@@ -94,7 +94,7 @@ def test_click_on_point_opens_run_back_restores(page: Page, pitwall: Pitwall) ->
 
 def test_choices_are_in_one_row_until_the_filters_open(page: Page, pitwall: Pitwall) -> None:
     page.set_viewport_size({"width": 1400, "height": 900})
-    page.goto(f"{pitwall.url}/explore")
+    page.goto(f"{pitwall.url}/explore?y=ready&x=engine")
     expect_whole(page.locator(".js-plotly-plot"))
     axis, filters = page.get_by_label("X axis"), page.locator("summary", has_text="Which runs")
     row_px, filters_px = axis.bounding_box(), filters.bounding_box()
