@@ -234,8 +234,10 @@ def _shared_rows(
     notes, theme = notes_on(runs), ground()
     sources = SameObject(lines), SameObject(notes), tuple(run.id for run in runs), tuple(machines.items())
     key = ("rows", *sources, tuple(shown), theme)
-    rows = services().store.query_cache.get(key, lambda: _rows(runs, lines, notes, shown, machines, theme))
-    return _with_muted_foreign_numbers(rows, runs, theme) if isinstance(rows, pd.DataFrame) else rows
+    rows: pa.Table | Styler = services().store.query_cache.get(
+        key, lambda: _rows(runs, lines, notes, shown, machines, theme)
+    )
+    return rows
 
 
 def _rows(
@@ -245,14 +247,14 @@ def _rows(
     shown: Sequence[str],
     machines: Mapping[str, str],
     theme: Ground,
-) -> pa.Table | pd.DataFrame:
-    """The cells as Streamlit sends them, or a frame that each viewer has to style."""
+) -> pa.Table | Styler:
     chips = chips_of(runs)
     cells = [
         _row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id], theme) for run in runs
     ]
     rows = pd.DataFrame({name: [row[name] for row in cells] for name in shown})
-    return rows if _foreign_texts(rows) or _imported_rows(runs) else pa.Table.from_pandas(rows)
+    is_styled = bool(_foreign_texts(rows) or _imported_rows(runs))  # for nothing, Streamlit would send texts, too
+    return _translated(_with_muted_foreign_numbers(rows, runs, theme)) if is_styled else pa.Table.from_pandas(rows)
 
 
 def _row(
@@ -293,14 +295,24 @@ def name_link(run: Run) -> str:
 
 
 def _with_muted_foreign_numbers(rows: pd.DataFrame, runs: Sequence[Run], theme: Ground) -> Styler:
-    """Grey out speeds that Pitwall did not measure: printed by logs, stated by tools, or of imported requests.
-
-    An unstyled table costs Streamlit a third of a styled one, so styling is applied only if needed.
-    """
+    """Grey out speeds that Pitwall did not measure: printed by logs, stated by tools, or of imported requests."""
     texts, imported = _foreign_texts(rows), _imported_rows(runs)
     styled = rows.style.set_properties(subset=texts, color=MUTED[theme]) if texts else rows.style
     numbers = [name for name in LIST_COLUMNS if name in rows]
     return styled.set_properties(subset=(imported, numbers), color=MUTED[theme]) if imported else styled
+
+
+def _translated(styler: Styler) -> Styler:
+    """Return it with its styles translated to CSS once, for the threads of all viewers.
+
+    Streamlit translates the styles of a table at each viewing by these two methods of pandas, which takes longer than
+    the rest of the page. `body` would hold formatted texts, which it sets cell by cell; the columns have formats.
+    """
+    styler.set_uuid("runs")  # or Streamlit sets it
+    styles = styler._compute()._translate(False, False) | {"body": []}
+    styler._compute = lambda: styler
+    styler._translate = lambda *_: styles
+    return styler
 
 
 def _foreign_texts(rows: pd.DataFrame) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,10 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 from pandas.io.formats.style import Styler
+from pandas.io.formats.style_render import StylerRenderer
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
+from streamlit.elements.lib.pandas_styler_utils import marshall_styler
+from streamlit.proto.ArrowData_pb2 import ArrowData
 from streamlit.testing.v1 import AppTest
 
 from reports.cache.run_cache import ReportCache
@@ -21,6 +26,7 @@ from tests.web.app_page import script_at
 from tests.web.conftest import ProvideServices
 from web.runs.table.run_listing import listing
 from web.runs.table.run_table import _rows, _shared_rows
+from web.theme import MUTED
 
 PAGE = """
 from storage.queries.run_queries import RunFilter
@@ -93,10 +99,16 @@ def test_rows_of_an_older_list_are_not_those_of_a_newer(store: Store, monkeypatc
     assert isinstance(rows, pa.Table) and rows["name"][0].as_py().endswith("#renamed")
 
 
-def test_imported_numbers_are_styled_for_each_viewer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_styles_of_imported_numbers_are_translated_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.runs.table.run_table.ground", lambda: "light")
     newest = listing(store, RunFilter(), 10).runs[0]
     store.save_run(newest.model_copy(update={"kind": "imported"}))
     actual_listing = listing(store, RunFilter(), 10)
     first, second = (_shared_rows(actual_listing.runs, actual_listing.lines, ["name", "stream"], {}) for _ in range(2))
-    assert isinstance(first, Styler) and isinstance(second, Styler) and first is not second
+    assert isinstance(first, Styler) and first is second
+    monkeypatch.setattr(StylerRenderer, "_translate", None)  # the real method
+    sent = ArrowData()
+    marshall_styler(sent, first, "default")
+    assert re.findall(r"#T_runs_row\d+_col\d+", sent.styler.styles) == ["#T_runs_row0_col1"]
+    assert MUTED["light"] in sent.styler.styles
+    assert convert_arrow_bytes_to_pandas_df(sent.styler.display_values).shape == first.data.shape
