@@ -36,7 +36,7 @@ POSTS: dict[str, tuple[str, list[Figure]]] = {
     "a list of answers": (
         "Results (RTX 4090, Q4_K_M):\n\n* Prompt processing: 1450.5 t/s\n* Generation: 95.5 t/s (p50), 90.1 t/s (p10)\n"
         "* Time to first token: 120 ms (p50), 320 ms (p99)\n",
-        [("output_tps", "median", 95.5, None), ("output_tps", "p10", 90.1, None), ("ttft_ms", "median", 120.0, None),
+        [("decode_tps", "median", 95.5, None), ("decode_tps", "p10", 90.1, None), ("ttft_ms", "median", 120.0, None),
          ("ttft_ms", "p99", 320.0, None), ("prompt_tps", "stated", 1450.5, None)],
     ),
     "an environment": (

@@ -54,8 +54,8 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("Generation went from 45 to 30 tok/s.", [("output_tps", "min", 30.0), ("output_tps", "max", 45.0)]),
         (
             "\u2022 Prompt Processing: 279.5 \u2192 244.9 t/s (-12.4%)\n\u2022 Generation: 7.5 -> 16.1 t/s",
-            [("prompt_tps", "stated", 279.5), ("prompt_tps", "stated", 244.9), ("output_tps", "stated", 7.5),
-             ("output_tps", "stated", 16.1)],
+            [("prompt_tps", "stated", 279.5), ("prompt_tps", "stated", 244.9), ("decode_tps", "stated", 7.5),
+             ("decode_tps", "stated", 16.1)],
         ),
         (
             "- TTFT p50 `101.5 ms` vs `115.5 ms`\n- output tok/s `152.5` vs `133.5`",

@@ -30,17 +30,19 @@ def test_the_lines_of_a_wrapped_paragraph_are_one_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "first_metric"),
     [
-        "The larger of both models decodes at about 31.5 tok/s here,\n\nprefill 900 tok/s",  # another paragraph
-        "The larger of both models decodes at about 31.5 tok/s here\n- prefill 900 tok/s",
-        "big model, long prompt, with a cold cache: output 31.5 tok/s\nbig model, warm cache: prefill 900 tok/s",
-        "```\nthe larger of both models decodes at about 31.5 tok/s here\nprefill 900 tok/s\n```",
+        # Another paragraph:
+        ("The larger of both models decodes at about 31.5 tok/s here,\n\nprefill 900 tok/s", "decode_tps"),
+        ("The larger of both models decodes at about 31.5 tok/s here\n- prefill 900 tok/s", "decode_tps"),
+        ("big model, long prompt, with a cold cache: output 31.5 tok/s\nbig model, warm cache: prefill 900 tok/s",
+         "output_tps"),
+        ("```\nthe larger of both models decodes at about 31.5 tok/s here\nprefill 900 tok/s\n```", "decode_tps"),
     ],
-)
-def test_lines_that_begin_anew_are_no_wrapped_text(tmp_path: Path, text: str) -> None:
+)  # fmt: skip
+def test_lines_that_begin_anew_are_no_wrapped_text(tmp_path: Path, text: str, first_metric: str) -> None:
     assert [(metric, value) for metric, value, _ in points_of(tmp_path, text)] == [
-        ("output_tps", 31.5),
+        (first_metric, 31.5),
         ("prompt_tps", 900.0),
     ]
     paragraphs = read_paragraphs(text.splitlines())

@@ -89,7 +89,7 @@ def test_a_unit_that_stands_once_in_a_list(tmp_path: Path) -> None:
 def test_a_speed_that_falls_between_two_depths(tmp_path: Path) -> None:
     text = "Summary: prefill 437 t/s @2k tapering to 359 @64k; generation 13.5 t/s @2k to 9.5 @64k."
     assert [(metric, value) for metric, _, value in figures_of(tmp_path, text)] == [
-        ("prompt_tps", 437.0), ("prompt_tps", 359.0), ("output_tps", 13.5), ("output_tps", 9.5),
+        ("prompt_tps", 437.0), ("prompt_tps", 359.0), ("decode_tps", 13.5), ("decode_tps", 9.5),
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from load_records import Result
 from samples import Sample
 
 PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream|u)\b"
-DECODE = r"\bdecod(?:e|ing)\b|解码|解碼|デコード|디코드|디코딩"
+DECODE = r"\bdecod(?:e|ing|e[sd](?= (?:at|around|about|roughly|~)))\b|解码|解碼|デコード|디코드|디코딩"
 ALL_STREAMS = (
     r"aggregate|\bagg\b|total|batch|concurren|parallel|users?\b|clients?\b|requests?\b|system|server|overall|combined"
     r"|(?<!best of )\ball\b"
@@ -31,6 +31,8 @@ _SPEED_IN_TABLE = re.compile(  # beside that of the prompt it is one stream's
     r"|\b(?:token|text) generation\b",
     re.IGNORECASE,
 )
+_PROMPT_IN_TEXT = re.compile(r"\bprompt[- ]processing\b|\bprefill\b|\bpp ?\d{2,6}\b", re.IGNORECASE)
+_GENERATION = re.compile(r"\b(?:token |text )?generation\b(?! (?:time|length|tokens))", re.IGNORECASE)
 _PROMPT_IN_TABLE = re.compile(r"\bprompt processing\b|\bprefill\b", re.IGNORECASE)  # its time, if not its speed
 _OF_ALL_IN_NAME = r"agg(?:regated?)?|total|batch(?:ed)?|all"
 _DECODING_IN_NAME = re.compile(
@@ -104,6 +106,21 @@ def with_series_over_levels(rows: Sequence[Sample]) -> list[Sample]:
         for row in members if row.metric == "decode_tps" and not _OF_ONE_STREAM.search(row.point)
     ]  # fmt: skip
     return _with_metric(_with_metric(rows, of_all, "output_tps"), _of_falling_series(results), "decode_tps")
+
+
+def with_speeds_beside_prompt(rows: Sequence[Sample], text: str) -> list[Sample]:
+    """Return the rows of lines and sentences with the speed of generation as one stream's, if the text has a prompt's.
+
+    Of all streams is a throughput, and what has a level above 1.
+    """
+    if not _PROMPT_IN_TEXT.search(text):
+        return list(rows)
+    of_one = [
+        row for row in rows
+        if isinstance(row, Result) and row.metric == "output_tps" and (row.concurrency or 1) == 1
+        and _GENERATION.search(row.point) and not (OF_ALL_STREAMS.search(row.point) or _SUM.search(row.point))
+    ]  # fmt: skip
+    return _with_metric(rows, of_one, "decode_tps")
 
 
 def _series_of(rows: Sequence[Result], title: str = "") -> list[list[Result]]:

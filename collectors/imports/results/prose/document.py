@@ -25,7 +25,7 @@ from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
 from collectors.imports.results.prose.command_speeds import add_command_speeds, read_command_speeds
 from collectors.imports.results.prose.connection_probes import without_probes
-from collectors.imports.results.prose.decoding_speeds import with_series_over_levels
+from collectors.imports.results.prose.decoding_speeds import with_series_over_levels, with_speeds_beside_prompt
 from collectors.imports.results.prose.draft_positions import add_position_lines
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
@@ -228,7 +228,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     rows_of_tools = [row for summary in summaries for row in summary.result_rows]
     _add_text(load, "" if has_prompts else words_around, sections, rows_of_tools)
     load.notes += [note] if (note := note_unitless_pairs(words_around)) else []
-    load.rows[count_of_cells:] = with_series_over_levels(load.rows[count_of_cells:])
+    rows_of_text = with_series_over_levels(load.rows[count_of_cells:])
+    load.rows[count_of_cells:] = with_speeds_beside_prompt(rows_of_text, text)
     leave_out_repeated_tables(load, rows_of_tables, load.rows[count_of_cells:])
     for tables_of_arm in tables_by_heading(benchy):
         number = 3 + len(summaries) if summaries else 1

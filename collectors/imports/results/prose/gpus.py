@@ -20,11 +20,12 @@ _GPU = re.compile(
     r"(?! ?(?:tok|t/s|ms\b|s\b))"
 )
 _FAMILY = "RTX "
+_QUOTES = ('"', "\u201c", "\u201d")
 
 
 def gpu_of(text: str) -> str | None:
     """Return the only GPU that a text names, behind their number if it states a single one; None for several."""
-    matches = list(_GPU.finditer(text))
+    matches = [match for match in _GPU.finditer(text) if not _is_quoted(text, match)]
     names = {match["name"] or f"{_FAMILY}{match['card']}" for match in matches}
     names = {"L40S" if name == "L40s" else name for name in names}  # of NVIDIA's, the plural is the rarer meaning
     longest = max(names, key=len, default="")
@@ -32,6 +33,11 @@ def gpu_of(text: str) -> str | None:
     counts = {count for match in matches if (count := _count_of(match))}
     count = counts.pop() if len(counts) == 1 else 1
     return (f"{count}x {longest}" if count > 1 else longest) if names and is_alone else None
+
+
+def _is_quoted(text: str, match: re.Match[str]) -> bool:
+    """Return whether a name alone stands in quotation marks: 'rows that read "2x RTX 3090"' speaks of some rows."""
+    return text[: match.start()].endswith(_QUOTES) and text[match.end() :].startswith(_QUOTES)
 
 
 def _count_of(match: re.Match[str]) -> int | None:

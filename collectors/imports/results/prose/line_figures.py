@@ -205,7 +205,15 @@ class LabelledNumber(NamedTuple):
         names = (label, in_words(label))
         is_aim = any(map(AIMED_AT.search, names)) and "goodput" not in label.lower()  # what met its aim was measured
         is_first = bool(listed_names(f"{label}:"))  # of several figures
-        is_other = is_aim or is_first or SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
+        is_condition = self.value.unit is None and FIGURE.search(label) is not None  # '85% at k=3'
+        is_other = (
+            is_condition
+            or is_aim
+            or is_first
+            or SETTING.fullmatch(label)
+            or DERIVED.search(label)
+            or ARROW.search(label)
+        )
         unit = self.value.unit or _unit_of_label(label)
         metric_names = (metric_of_number(name, self.value, unit) for name in names)
         return None if is_other else next(filter(None, metric_names), None)

@@ -194,7 +194,7 @@ _BOTH_TESTS = words(r"\bpp ?\d{1,7}(?: ?[/+,x×] ?| )tg ?\d{1,7}\b")
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(
-    r"最小|最低|(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b| {1,4}\d{1,4} ?:)"
+    r"最小|最低|(?<![/(])(?<!--)(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b| {1,4}\d{1,4} ?:)"
 )  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all|[- ]case)"

@@ -34,6 +34,7 @@ _LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
 _SLASHED = re.compile(r"(?P<names>[A-Za-z][\w.]{0,20}(?: ?/ ?[A-Za-z][\w.]{0,20})+)\W{0,4}$")
 _TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
 _IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
+_NUMBERED_NAME = re.compile(r"\W{0,6}#\d{1,7}\b[^:\d]{0,40}:")  # '- #221: 106.4 ms' names a pull request
 _LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
 
 
@@ -68,7 +69,7 @@ def places_of(sentence: str) -> Iterator[Place]:
 
     Compared numbers ('45 → 60 tok/s') share their unit and the words around them.
     """
-    has_words = any(map(str.isalpha, SENTENCE_NUMBER.sub("", sentence)))
+    has_words = any(map(str.isalpha, SENTENCE_NUMBER.sub("", sentence))) or _NUMBERED_NAME.match(sentence) is not None
     groups = [group for group in compared_numbers(sentence) if _may_be_stated(sentence, group)] if has_words else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
     before, own = sentence[: groups[0].start] if groups else "", ""

@@ -63,6 +63,11 @@ _CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECA
 _COMPARATIVE = re.compile(  # '52 ms faster with vLLM'
     r"\s{0,3}(?:faster|slower|quicker|shorter|longer|lower|higher|less|more|better|worse)\b(?! or\b)", re.IGNORECASE
 )
+_CHANGE_BEHIND = re.compile(  # '~5% e2e decode speedup'
+    r"\s{0,3}(?:[\w-]{1,20} ){0,4}(?:speed[- ]?ups?|slow[- ]?downs?|uplift|gains?|improvements?|reductions?|overhead"
+    r"|increases?|decreases?|degradation|regressions?|drops?|penalty)\b",
+    re.IGNORECASE,
+)
 _LIMIT_BEHIND = re.compile(
     r"\s{0,3}(?:(?:rate|request|token) ){0,2}(?:limits?|quotas?|caps?|budgets?)\b", re.IGNORECASE
 )
@@ -152,7 +157,9 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
             continue
         words_between = sentence[place.former_end : place.start]
         line = paragraph.line_at(start + place.start)
-        own_name = _own_name_of(place, sentence) or _name_of_label(labels_above(line), place.value.unit)
+        own_name = _own_name_of(place, sentence)
+        name_of_label = None if own_name else _name_of_label(labels_above(line), place.value.unit)
+        own_name = own_name or name_of_label
         carried = former if own_name is None and former and _is_alike(place, words_between) else None
         unit = place.value.unit
         name = _of_unit(carried.name, unit) if carried and carried.dimension == dimension(unit) else own_name
@@ -166,6 +173,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
         if name is None and is_stated:
             name = MetricName(STATED)
         statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
+        if name_of_label and statistic == STATED:
+            statistic = statistic_of(labels_above(line)[0], None, name_of_label.metric)
         if name and statistic == "max" and names_arm_at_peak(place.before, name.metric):
             statistic = place.value.bound or STATED
         if carried and statistic == STATED and _VERSUS.search(words_between):
@@ -241,6 +250,7 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     is_change = unit in ("%", "ms", "s") and (
         place.before.endswith(("+", "−")) or _COMPARATIVE.match(place.after) is not None
     )
+    is_change = is_change or (unit == "%" and _CHANGE_BEHIND.match(place.after) is not None)
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
     is_nothing = place.value.low == 0 and place.value.high is None and unit in ("tok/s", "ms", "s")
     is_limit = _LIMIT_BEHIND.match(place.after) is not None  # '60 requests per minute limit'

@@ -31,6 +31,7 @@ from collectors.imports.results.prose.heads import (
 from collectors.imports.results.prose.metric_names import (
     AIMED_AT,
     DERIVED,
+    PERCENTILE,
     metric_of,
 )
 from collectors.imports.results.prose.number_text import (
@@ -89,7 +90,7 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     table = _with_second_heads(table)
-    is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
+    is_statement = table.title.endswith(".") and FIGURE.search(PERCENTILE.sub("", table.title)) is not None
     is_statement |= states_figure(table.title)
     title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(_with_quantiles(table.heads), _with_statistics(_filled(table)), title)

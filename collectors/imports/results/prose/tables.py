@@ -17,6 +17,7 @@ JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
 FRAMES = tuple("│┃║+├┌└╞┏┡┣┗╔╠╚")
 MAX_HEAD_LINES, MAX_ROW_LINES = 4, 3
 MAX_CELLS = 200
+MAX_TITLE_CHARS, MAX_TITLE_LINES = 200, 3
 MIN_CELLS = 3
 MAX_FLAT_COLUMNS, MAX_FLAT_CELL_CHARS = 16, 60
 FLAT_NUMBER = re.compile(r"[~≈]?\d[\d.,]{0,20}(?: ?[A-Za-z%/×]{1,8})?|[-–—]|n/a", re.IGNORECASE)
@@ -66,13 +67,25 @@ def read_tables(text: str) -> tuple[list[Table], str]:
             heads = ["", *(f"column {column} of {count}" for column in range(1, count + 1))]
         rows, end = _rows(lines, index + (1 if is_ruleless else 2), len(heads), is_framed[index + 1])
         above = [line for line in lines[max(0, start - 3) : start] if line.strip() and not line.startswith(FENCE)]
-        title = "" if not above or _is_rule(above[-1]) else above[-1].strip()[:200]
+        title = "" if not above or _is_rule(above[-1]) else _whole_title(lines, start, above)[:MAX_TITLE_CHARS]
         row_lines = [line for line, _ in rows]
         cells = [cells for _, cells in rows]
         tables.append(Table(index + 1, _heads(heads, cells), cells, title, row_lines=row_lines))
         lines[start:end] = [""] * (end - start)
         index = end + 1
     return tables, "\n".join(lines)
+
+
+def _whole_title(lines: Sequence[str], start: int, above: Sequence[str]) -> str:
+    """Return the last line above a table, with those before it in which its bracket begins."""
+    title, at = above[-1].strip(), start - 1
+    while at > 0 and not lines[at].strip():
+        at -= 1
+    for number in range(at - 1, max(-1, at - MAX_TITLE_LINES), -1):
+        if title.count(")") <= title.count("(") or not lines[number].strip():
+            break
+        title = f"{lines[number].strip()} {title}"
+    return title
 
 
 def _is_rule(line: str) -> bool:

@@ -105,10 +105,12 @@ HEADING_UNIT = re.compile(
     rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|(?<=\s)(seconds|milliseconds)(?=\s)"
     r"|(?<=p\d\d\s)(ms)(?=\s)"  # 'TTFT p50 ms (old, new)'
-    r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
+    r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)"
+    r"|^[`*]{0,3}(ms ?/ ?tok(?:en)?|ms per token|tok(?:en)?s? ?/ ?J(?:oule)?)[`*]{0,3}$",
     re.IGNORECASE,
 )
 _OF_HEADINGS = {"tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests"}
+_TOKENS_PER_JOULE = re.compile(r"tok(?:en)?s? ?/ ?J(?:oule)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z]\w*")  # of a script's variable
 _QUANTISATION = re.compile(r"\b(?:UD-)?[IT]?Q\d_\w{1,12}", re.IGNORECASE)  # the 'S' of 'Q4_K_S' are no seconds
 _CYRILLIC_SECONDS = re.compile(rf"(?<=, ){_CYRILLIC_S}$|(?<=\(){_CYRILLIC_S}(?=\))")
@@ -198,6 +200,8 @@ def unit_in(text: str) -> str | None:
     if match is None:
         return None
     spelling = next(unit for unit in match.groups() if unit)
+    if _TOKENS_PER_JOULE.fullmatch(spelling):
+        return "tok/J"
     return _OF_HEADINGS.get(spelling.lower()) or unit_of(spelling)[0]
 
 

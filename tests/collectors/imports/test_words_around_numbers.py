@@ -1,0 +1,102 @@
+"""What the words around a number say of it: a change, a size, one stream's speed, the arm of a list, a flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.collectors.imports.captured import results_of
+from tests.collectors.imports.test_posted_benchmarks import loads_of_text
+
+
+def rows_of(tmp_path: Path, text: str, name: str = "a.md") -> list[tuple[str, str, float | None, str]]:
+    (load,) = loads_of_text(tmp_path, name, text)
+    return [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+
+
+def test_a_change_in_per_cent_is_no_acceptance(tmp_path: Path) -> None:
+    text = "# 85% acceptance yields only ~5% e2e decode speedup\n\nAcceptance rate: 85.2%, decode 45.5 tok/s.\n"
+    assert [row for row in rows_of(tmp_path, text) if row[0] == "acceptance_rate"] == [
+        ("acceptance_rate", "stated", 0.852, "ratio")
+    ]
+
+
+def test_two_acceptances_in_whole_per_cent_stay(tmp_path: Path) -> None:
+    text = (
+        "Acceptance rate is 85% at k=3 and decode is 45.5 tok/s.\n\nAcceptance rate is 71% at k=6, decode 40.5 tok/s.\n"
+    )
+    values = [value for metric, _, value, _ in rows_of(tmp_path, text) if metric == "acceptance_rate"]
+    assert values == [0.85, 0.71]
+
+
+def test_a_verb_of_decoding_is_one_streams_speed(tmp_path: Path) -> None:
+    text = "One of them decoded at 8.96 tok/s, at half the resident cost of a separate 1.37 GB draft model.\n"
+    assert rows_of(tmp_path, text) == [("decode_tps", "stated", 8.96, "tok/s")]
+
+
+def test_memory_in_use_by_a_model_is_a_result(tmp_path: Path) -> None:
+    text = "It decodes at 8.96 tok/s and uses 19.5 GB model memory.\n"
+    assert ("stated", "stated", 19.5, "GB") in rows_of(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        (
+            "Prompt processing went from 49 to 1,096 tokens/sec.\n\nGeneration moved from 22 to 61 tokens/sec.",
+            "decode_tps",
+        ),
+        ("Generation moved from 22 to 61 tokens/sec.", "output_tps"),
+        ("Prefill is 900 tok/s.\n\nGeneration throughput is 61 tok/s.", "output_tps"),
+        ("Prefill is 900 tok/s at c=8.\n\nGeneration is 61 tok/s at c=8.", "output_tps"),
+    ],
+)
+def test_generation_in_a_text_with_a_prompts_speed(tmp_path: Path, text: str, metric: str) -> None:
+    assert [row[0] for row in rows_of(tmp_path, text) if row[2] == 61.0] == [metric]
+
+
+def test_an_item_named_by_a_pull_request(tmp_path: Path) -> None:
+    text = "## Result\n\nMedian TTFT (ms):\n- #221: 106.42ms\n- My test: 256.72ms\n"
+    assert {row[:3] for row in rows_of(tmp_path, text)} == {
+        ("ttft_ms", "median", 106.42),
+        ("ttft_ms", "median", 256.72),
+    }
+
+
+def test_a_flag_in_a_heading_is_no_statistic(tmp_path: Path) -> None:
+    text = "## Recommended, --min-sanity 1.0\n\n```\np95   : 939.85 ms\ntok/s : 53.9\nVRAM  : 2361.0 MB\n```\n"
+    assert [row[1] for row in rows_of(tmp_path, text)] == ["p95", "stated", "stated"]
+
+
+def test_a_quoted_gpu_is_that_of_some_rows(tmp_path: Path) -> None:
+    text = (
+        'Rows that read "2× RTX 3090" use two cards; every other row of this RTX 3090 rig uses one.\n\n'
+        "| Model | Decode tok/s |\n|---|---|\n| a-8b | 94.5 |\n"
+    )
+    (load,) = loads_of_text(tmp_path, "a.md", text)
+    assert load.params["gpu"] == "RTX 3090"
+
+
+def test_a_sentence_of_two_lines_gives_columns_their_unit(tmp_path: Path) -> None:
+    text = (
+        "Served decode on the 5090 (p50 tok/s; M and S are short kinds,\nP is the shared prompt):\n\n"
+        "| arm | M | S | draft acceptance (M) |\n|---|---|---|---|\n| A-1 | 220.7 | 219.8 | 0.82 |\n"
+    )
+    assert rows_of(tmp_path, text) == [
+        ("decode_tps", "median", 220.7, "tok/s"),
+        ("decode_tps", "median", 219.8, "tok/s"),
+        ("acceptance_rate", "stated", 0.82, "ratio"),
+    ]
+
+
+def test_columns_per_token_and_per_joule(tmp_path: Path) -> None:
+    text = "| Engine | ms/token | tok/s | tok/J |\n|---|---|---|---|\n| a | 26 | 38.5 | 1.27 |\n"
+    assert {(value, unit) for _, _, value, unit in rows_of(tmp_path, text)} == {
+        (26.0, "ms"), (38.5, "tok/s"), (1.27, "tok/J"),
+    }  # fmt: skip
+
+
+def test_the_size_of_a_file_is_a_setting(tmp_path: Path) -> None:
+    text = "model,quant,size_gib,pp512_tps,tg128_tps\na,Q4_K_M,0.49,14902.8,277.5\nb,Q8_0,17.2,1402.8,77.5\n"
+    assert {row[3] for row in rows_of(tmp_path, text, "a.csv")} == {"tok/s"}
