@@ -20,7 +20,9 @@ _GPU = re.compile(
     r"(?! ?(?:tok|t/s|ms\b|s\b))"
 )
 _FAMILY = "RTX "
-_QUOTES = ('"', "\u201c", "\u201d")
+_QUOTES = ('"', "\u201d")
+_READS = re.compile(r"\b(?:reads?|says?|labell?ed|marked|named|called) [\"\u201c]$", re.IGNORECASE)
+MOST_CHARS_BEFORE = 20
 
 
 def gpu_of(text: str) -> str | None:
@@ -36,8 +38,9 @@ def gpu_of(text: str) -> str | None:
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
-    """Return whether a name alone stands in quotation marks: 'rows that read "2x RTX 3090"' speaks of some rows."""
-    return text[: match.start()].endswith(_QUOTES) and text[match.end() :].startswith(_QUOTES)
+    """Return whether a text quotes a name from some of its rows: 'rows that read "2x RTX 3090"'."""
+    before = text[max(0, match.start() - MOST_CHARS_BEFORE) : match.start()]
+    return _READS.search(before) is not None and text[match.end() :].startswith(_QUOTES)
 
 
 def _count_of(match: re.Match[str]) -> int | None:
