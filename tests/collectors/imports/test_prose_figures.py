@@ -465,3 +465,17 @@ def test_speeds_of_zero_in_tables_are_left_out(tmp_path: Path) -> None:
     load = load_of(path)
     assert [row.value for row in load.result_rows] == [41.5]
     assert load.notes == ["Speeds and loading times of 0 were left out: nothing was generated or loaded."]
+
+
+@pytest.mark.parametrize("mark", ["±", "+-", "+/- "])
+def test_a_deviation_of_nothing_is_an_approximate_number(tmp_path: Path, mark: str) -> None:
+    text = f"- decode on one box: {mark}80 tok/s\n\nOn two boxes the decode speed is {mark}68 tok/s.\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.value, row.reason, row.sd) for row in rows] == [
+        (80.0, "stated_as_about", None), (68.0, "stated_as_about", None),
+    ]  # fmt: skip
+
+
+def test_a_deviation_stays_that_of_its_number(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "Decode: 45.5 ± 2 tok/s, the error is ±3 %.\n")
+    assert [(row.value, row.reason) for row in rows] == [(45.5, "spread_count_not_told spread=2")]

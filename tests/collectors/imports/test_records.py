@@ -481,3 +481,16 @@ def test_statistics_of_a_named_time(tmp_path: Path) -> None:
     assert [(row.metric, row.statistic, row.value, row.unit) for row in load_of(path).result_rows] == [
         ("stated", "median", 236.5, "ms"), ("stated", "p99", 240.5, "ms"), ("stated", "median", 109.5, "ms"),
     ]  # fmt: skip
+
+
+def test_empty_columns_and_counts_are_no_settings(tmp_path: Path) -> None:
+    path = tmp_path / "bench.csv"
+    path.write_text(
+        "tokens/s,ttft_p99_ms,note,failed,timeouts,backend\n100.5,-,n/a,0,0,sglang\n120.5,-,n/a,0,0,sglang\n"
+    )
+    load = load_of(path)
+    assert load.params == {"backend": "sglang"}
+    assert load.notes == ["Not counted, since of how many requests is not told: failed = 0, timeouts = 0."]
+    assert [(row.point, row.value) for row in results_of(load)] == [
+        ("all requests: tokens/s (record 2)", 100.5), ("all requests: tokens/s (record 3)", 120.5),
+    ]  # fmt: skip

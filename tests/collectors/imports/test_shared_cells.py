@@ -89,7 +89,7 @@ def test_heads_and_rows_of_a_frame_in_several_lines(tmp_path: Path) -> None:
     rows = results_of_text(tmp_path, FRAMED)
     assert [(row.metric, row.value, row.point) for row in rows] == [
         ("tpot_ms", 8.5, "A: TPOT (ms) (line 5)"), ("ttft_ms", 45.5, "A: TTFT (ms) (line 5)"),
-        ("tpot_ms", 9.5, "B: TPOT (ms) (line 6)"), ("ttft_ms", 55.5, "B: TTFT (ms) (line 6)"),
+        ("tpot_ms", 9.5, "B: TPOT (ms) (line 6)"), ("ttft_ms", 55.5, "B: TTFT (ms), warm (line 6)"),
     ]  # fmt: skip
 
 

@@ -128,3 +128,11 @@ def test_units_in_a_second_row_of_heads(tmp_path: Path) -> None:
         ("stated", 130.5, "tok/s", "a:1b"), ("stated", 48.5, "tok/s", "b:7b"),
     ]  # fmt: skip
     assert [row[1] for row in rows if row[2] == "GB"] == [2.5, 5.5]
+
+
+def test_what_a_bracket_adds_to_a_number_stays_with_it(tmp_path: Path) -> None:
+    text = "| Engine | Decode (tok/s) |\n|---|---|\n| a | 62 (Q4_K_M) |\n| b | 71 (FP16) |\n| c | 90 (2x faster) |\n"
+    assert [(row.point, row.value) for row in results_of_text(tmp_path, text)] == [
+        ("a: Decode (tok/s), Q4_K_M (line 3)", 62.0), ("b: Decode (tok/s), FP16 (line 4)", 71.0),
+        ("c: Decode (tok/s) (line 5)", 90.0),
+    ]  # fmt: skip

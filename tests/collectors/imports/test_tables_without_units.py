@@ -144,3 +144,50 @@ def test_a_table_that_cannot_be_cut_for_sure_is_not_read(tmp_path: Path, cell: s
     assert str(unread_note(text, [load])).startswith(
         "Not read: “Model TTFT (ms) TPOT (ms) Decode (tok/s) Tiny-7B Q4 81.5"
     )
+
+
+PHASES = "| Model | Prompt processing | Generation |\n|---|---|---|\n"
+SISTERS = {
+    "a column": (PHASES + "| A | 82.5s | 25 t/s |\n| B | 1156 | 5.5 |\n", [82.5, 25.0, 1156.0, 5.5]),
+    "columns alike": (
+        "| Model | 30K prefill | 30K decode | 146K prefill | 146K decode |\n|---|---|---|---|---|\n"
+        "| A | 82.5s | 25 t/s | 1156 | 5.5 t/s |\n",
+        [82.5, 25.0, 1156.0, 5.5],
+    ),
+    "a row": (
+        "| Metric | A | B |\n|---|---|---|\n| Prompt processing | 82.5s | 1156 |\n| Generation | 25 t/s | 5.5 |\n",
+        [82.5, 1156.0, 25.0, 5.5],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "values"), SISTERS.values(), ids=SISTERS)
+def test_a_number_without_a_unit_has_that_of_its_sisters(tmp_path: Path, text: str, values: list[float]) -> None:
+    rows = results_of_text(tmp_path, text)
+    assert [row.value for row in rows] == values
+    assert {row.unit for row in rows if row.value in (82.5, 1156.0)} == {"s"}
+    assert {row.unit for row in rows if row.value in (25.0, 5.5)} == {"tok/s"}
+    assert not any("1156" in row.point for row in rows)
+
+
+@pytest.mark.parametrize(
+    "sisters", ["| A | 82.5s | 25 t/s |\n| B | 900 tok/s | 30 t/s |\n", "| A | 0.5 s | 25 t/s |\n"]
+)
+def test_a_number_whose_sisters_prove_no_unit_is_noted(tmp_path: Path, sisters: str) -> None:
+    load = load_of(_file(tmp_path, f"{PHASES}{sisters}| C | 300 | 7 t/s |\n"))
+    assert 300.0 not in [row.value for row in results_of(load)]
+    assert not any("300" in row.point for row in results_of(load))
+    assert (
+        "Left out below 'Prompt processing', since they state no unit and the other numbers there prove none: 300."
+    ) in load.notes
+
+
+def test_phases_without_any_unit_are_noted(tmp_path: Path) -> None:
+    load = load_of(_file(tmp_path, "| Model | Prefill | Speed |\n|---|---|---|\n| A | 820 | 25 tok/s |\n"))
+    assert [(row.point, row.value) for row in results_of(load)] == [("A: Speed (line 3)", 25.0)]
+    assert "The column 'Prefill' states no unit: its numbers were left out." in load.notes
+
+
+def test_settings_have_no_unit_of_a_metric(tmp_path: Path) -> None:
+    text = "| Requests | Prefill |\n|---|---|\n| 8 | 820 tok/s |\n| 16 | 900 tok/s |\n"
+    assert [row.value for row in results_of_text(tmp_path, text)] == [820.0, 900.0]

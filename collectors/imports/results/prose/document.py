@@ -49,7 +49,7 @@ from collectors.imports.results.prose.line_labels import without_lists_of_settin
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings, has_timings
 from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE, PART_OF_MACHINE
-from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
+from collectors.imports.results.prose.number_text import TIMED, read_cell, with_marks_of_about, with_unit_first
 from collectors.imports.results.prose.printed_matrices import read_printed_matrices
 from collectors.imports.results.prose.proved_units import with_proved_units
 from collectors.imports.results.prose.rates_a_minute import with_units_a_minute
@@ -146,7 +146,7 @@ LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
-    unmarked = without_bars_of_figures(with_units(without_line_marks(head)))
+    unmarked = without_bars_of_figures(with_units(_without_marks(head)))
     if has_benchmark(unmarked):
         return True
     unmarked = with_units_a_minute(without_sections_of_settings(unmarked))
@@ -160,7 +160,7 @@ def recognise(head: str) -> bool:
 
 def has_figures(head: str) -> bool:
     """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
-    unmarked = without_bars_of_figures(without_line_marks(head))
+    unmarked = without_bars_of_figures(_without_marks(head))
     unmarked = with_units_a_minute(without_sections_of_settings(unmarked))
     labels_above = Sections(unmarked).labels_of
     return (
@@ -202,7 +202,7 @@ def has_benchmark(head: str) -> bool:
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
-    text = with_whole_tables(with_units(without_thousands_points(without_line_marks(source.text()))))
+    text = with_whole_tables(with_units(without_thousands_points(_without_marks(source.text()))))
     if len(text) > MAX_CHARS:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
@@ -252,6 +252,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         left_out = "".join(f" {note}" for note in (*notes_of_figures, *filter(None, [unread])))
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}{left_out}")
     return loads
+
+
+def _without_marks(text: str) -> str:
+    return with_marks_of_about(without_line_marks(text))
 
 
 def _read_summaries(source: ResultFile, text: str, ticket: Ticket) -> tuple[list[LoadBuilder], str]:

@@ -51,6 +51,10 @@ SPEED_HEAD = words(
 BARE_SPEED_HEAD = words(  # of what: tokens or requests is not told
     r"(?:(?:mean|avg\.?|average|median|peak|max\.?|overall|measured|achieved) )?(?:throughput|tput|speed|tps)"
 )
+PHASE_HEAD = words(  # its time or its speed: only a unit tells
+    r"(?:\d[\d.]{0,8}k? )?(?:prompt (?:processing|eval(?:uation)?)|(?:token |text )?generation|prefill(?:ing)?"
+    r"|decod(?:e|ing))(?: (?:@ ?)?\d[\d.]{0,8}k?)?"
+)
 DURATION_HEAD = words(r"(?:total |run )?duration|elapsed(?: time)?|(?:wall|total)(?:[- ]clock)? time")
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
 _LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'
@@ -186,6 +190,15 @@ def with_units_of_tests(heads: Sequence[str]) -> list[str]:
 def names_latency(column_name: str) -> bool:
     """Return whether the head of a column names a latency, perhaps without its unit."""
     return LATENCY_HEAD.search(plain(column_name)) is not None
+
+
+@lru_cache(maxsize=1024)  # likewise
+def names_measurement(name: str) -> bool:
+    """Return whether a head or a label without a unit is the name of a latency, a speed, a phase or a duration."""
+    is_whole = any(
+        pattern.fullmatch(plain(name)) for pattern in (SPEED_HEAD, BARE_SPEED_HEAD, PHASE_HEAD, DURATION_HEAD)
+    )
+    return is_whole or names_latency(name)
 
 
 def plain(cell: str) -> str:

@@ -86,8 +86,19 @@ _UNIT_OF_SECOND = re.compile(  # '900 pp / 45 tok/s tg'
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\)")
+_ABOUT_MARK = re.compile(  # 'at +-80 tok/s'; behind a number, in a cell alone and of an error it is a deviation
+    r"(?P<before>[:=]|(?<!\w)(?:at|is|was|are|were|gets?|got|reach(?:es|ed)?|gives?|gave))(?P<blanks> {1,20})"
+    r"(?:±|\+/?-) ?(?=\d)",
+    re.IGNORECASE,
+)
+_DEVIATION_BEFORE = re.compile(
+    r"(?:\b(?:std\w*|sd|sem|ci|err\w*|dev\w*|variance|variation|spread|noise|margin|jitter|toleranc\w+|uncertainty)|σ)"
+    r"[^\w\n]{0,3}(?:\w{1,20} )?$",
+    re.IGNORECASE,
+)
 _KINDS = {"tok/s": "tokens", "requests/s": "requests", "ms": "time", "s": "time"}
 MAX_CELL_CHARS = 300
+MAX_CHARS_BEFORE = 40
 KILO = 1e3
 MOST_DIFFERENCE = 0.02  # between a speed and the inverse of a rounded time
 MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
@@ -129,6 +140,17 @@ def with_joined_thousands(text: str) -> str:
         return f"{match['before']}{match['first']}{match['rest']}" if is_one else match[0]
 
     return _SPACED_IN_WORDS.sub(joined, text)
+
+
+def with_marks_of_about(text: str) -> str:
+    """Return a text with '~' for the '+-' before a number that is no deviation of another: 'it runs at +- 80 tok/s'."""
+
+    def marked(match: re.Match[str]) -> str:
+        words_before = text[max(0, match.start() - MAX_CHARS_BEFORE) : match.start()]
+        is_deviation = _DEVIATION_BEFORE.search(words_before) is not None
+        return match[0] if is_deviation else f"{match['before']}{match['blanks']}~"
+
+    return _ABOUT_MARK.sub(marked, text) if "±" in text or "+-" in text or "+/-" in text else text
 
 
 def with_unit_first(text: str) -> str:

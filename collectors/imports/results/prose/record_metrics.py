@@ -208,6 +208,14 @@ def tokens_of_whole_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
     return tokens if is_whole and is_of_load else {}
 
 
+def counts_failures(name: str) -> bool:
+    """Return whether a name is that of a count of failed requests, which is no setting: 'failed', 'timeouts'."""
+    patterns = [pattern for pattern, metric in (*COUNTS_OF_LOAD, *TIMED_OUT) if metric == "failed_requests"]
+    return any(
+        pattern.fullmatch(plain) for pattern in patterns for plain in (value_name_of(name).words, leaf_words(name))
+    )
+
+
 def _has_no_failure(values: Mapping[str, Any]) -> bool:
     """Return whether the only counts of failed requests are 0, so that all requests have succeeded."""
     failures = [

@@ -20,7 +20,7 @@ from collectors.imports.results.prose.decoding_speeds import names_decoding
 from collectors.imports.results.prose.draft_positions import add_positions, lists_positions
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
-from collectors.imports.results.prose.number_text import states_failure
+from collectors.imports.results.prose.number_text import has_no_value, states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
 from collectors.imports.results.prose.record_files import (
     COLUMN,
@@ -39,6 +39,7 @@ from collectors.imports.results.prose.record_files import (
 from collectors.imports.results.prose.record_metrics import (
     TOKENS,
     count_beside,
+    counts_failures,
     deviation_of,
     measurements_in,
     rates_of_load,
@@ -192,13 +193,16 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     records, note = with_proven_units(records)
     load.notes += [note] if note else []
     constants = _constants(records)
-    load.params |= {name: cut(value) for name, value in constants.items()}
+    failed = {name: value for name, value in constants.items() if is_number(value) and counts_failures(name)}
+    load.params |= {name: cut(value) for name, value in constants.items() if name not in failed}
     load.model = _model_of(constants)
     times = [time for record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
     accuracies = names_of_accuracies(records)
     for record in records:
         _add_record(load, record, constants, accuracies)
+    if failed and not any(row.metric == "failed_requests" for row in load.result_rows):
+        load.notes.append(f"Not counted, since of how many requests is not told: {_listed(failed)}.")
     open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if not load.result_rows:
         lacking = f" No unit is stated by {', '.join(open_names)[:MAX_NAME_CHARS]}." if open_names else ""
@@ -211,6 +215,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             f"Left out, since no unit that Pitwall knows is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}."
         )
     return [load]
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in values.items())[:MAX_NAME_CHARS]
 
 
 def _names_without_unit(record: Record) -> list[str]:
@@ -285,7 +293,7 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
     first = {**records[0].settings, **records[0].values} if records else {}
     return {
         name: value for name, value in first.items()
-        if not value_name_of(name).is_of_result(value) and value is not None and not lists_positions(name, value)
+        if not value_name_of(name).is_of_result(value) and not _is_empty(value) and not lists_positions(name, value)
         and all(record.stated(name) == value for record in records)
     }  # fmt: skip
 
@@ -375,11 +383,16 @@ def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> 
     return {
         name: f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
         for name, value in sorted(values.items(), key=lambda item: not _names_model(item[0]))
-        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(name, value)
+        if name not in constants and not _is_empty(value) and not isinstance(value, list) and not _is_text(name, value)
         and not (column := value_name_of(name)).is_of_result(value)
         and not (column.lacks_unit and is_number(value)) and not column.is_comparison
         and column.words not in (*TIMES, *TIMES_OF_END)
     }  # fmt: skip
+
+
+def _is_empty(value: Any) -> bool:
+    """Return whether a value says that there is none: None, '-', 'n/a'."""
+    return value is None or (isinstance(value, str) and has_no_value(value))
 
 
 def _is_text(name: str, value: Any) -> bool:

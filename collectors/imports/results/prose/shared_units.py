@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from collectors.imports.results.prose.heads import SETTING_HEAD, plain
-from collectors.imports.results.prose.number_text import TIMED, read_cell
+from collectors.imports.results.prose.heads import SETTING_HEAD, names_measurement, plain
+from collectors.imports.results.prose.metric_names import metric_of
+from collectors.imports.results.prose.number_text import TIMED, StatedNumber, read_cell
 from collectors.imports.results.prose.rates_a_minute import with_units_of_rates
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.units import implied_unit, unit_in, unit_of
 
 SIBLING = re.compile(
     r"\d{1,6} (?P<word>[A-Za-z]{2,20}?)(?:y|ies|s)?|(?P<name>\w{1,20})=\d{1,6}(?: \([^()]{1,40}\))?"
@@ -18,11 +19,15 @@ RUNS = re.compile(r"\d[\d.,]{0,12}(?: ?/ ?\d[\d.,]{0,12}){1,8}")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 
+_NUMBERS = re.compile(r"\d[\d.,]*[KM]?", re.IGNORECASE)
+MOST_RATIO = 100  # of numbers with one unit: '950' beside '0.8 s' are milliseconds
+
 
 def with_units_of_columns(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
     """Return the rows with the units that one number of a column, an engine's column or a sibling's states for all."""
     rows = with_units_of_rates(heads, rows)
-    return _with_unit_of_siblings(heads, _with_unit_of_engines(heads, _with_units(heads, rows)))
+    rows = _with_unit_of_siblings(heads, _with_unit_of_engines(heads, _with_units(heads, rows)))
+    return _with_units_of_metrics(heads, rows)
 
 
 def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
@@ -85,3 +90,71 @@ def _with_shared_unit(rows: list[list[str]], columns: Sequence[int], open_column
             if (value and value.unit is None) or (column < len(row) and RUNS.fullmatch(row[column])):
                 row[column] = f"{row[column]} {unit[0].strip()}"
     return filled_rows
+
+
+def _with_units_of_metrics(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with a unit behind the plain numbers of a metric, if its other numbers agree on that unit.
+
+    A metric is a column, or a row below columns that name none. A column whose numbers all have no unit has that of
+    the columns whose heads differ from its own in their numbers: '30K prefill' and '146K prefill'.
+    """
+    filled_rows = [[*row] for row in rows]
+    columns = [column for column, head in enumerate(heads) if column and _may_lack_unit(head)]
+    for column in columns:
+        cells = [row[column] for row in rows if column < len(row)]
+        alike = [other for other in columns if _NUMBERS.sub("#", heads[other]) == _NUMBERS.sub("#", heads[column])]
+        cells_alike = [row[other] for row in rows for other in alike if other < len(row)]
+        unit = _unit_of_metric(heads[column], cells if any(map(_written_unit, cells)) else cells_alike)
+        for row in filled_rows if unit else []:
+            if column < len(row) and unit_in(row[0]) is None and not names_measurement(row[0]):
+                row[column] = _with_unit(row[column], unit or "", cells_alike)
+    if any(map(names_measurement, heads[1:])):
+        return filled_rows
+    for row in filled_rows:
+        unit = _unit_of_metric(row[0], row[1:]) if row and _may_lack_unit(row[0]) else None
+        are_open = [not SETTING_HEAD.fullmatch(plain(head)) and unit_in(head) is None for head in heads[: len(row)]]
+        for column in range(1, len(are_open)):
+            row[column] = _with_unit(row[column], unit, row[1:]) if unit and are_open[column] else row[column]
+    return filled_rows
+
+
+def _may_lack_unit(name: str) -> bool:
+    return unit_in(name) is None and implied_unit(name) is None and not SETTING_HEAD.fullmatch(plain(name))
+
+
+def _unit_of_metric(name: str, cells: Sequence[str]) -> str | None:
+    """Return the unit that the numbers of a metric with one agree on, as it is written; None without a metric."""
+    written = [unit for cell in cells if (unit := _written_unit(cell))]
+    units = {unit_of(unit) for unit in written}
+    unit, _ = next(iter(units)) if len(units) == 1 else (None, 1.0)
+    is_metric = unit in ("tok/s", "ms", "s") and (names_measurement(name) or metric_of(plain(name), unit) is not None)
+    return written[0] if is_metric else None
+
+
+def _written_unit(cell: str) -> str | None:
+    """Return the unit of a number of speed or time, as its cell has it."""
+    value = read_cell(cell)
+    match = UNIT_AT_END.search(_number_part(cell)) if value and value.unit in TIMED else None
+    return match[0].strip() if match else None
+
+
+def _number_part(cell: str) -> str:
+    return cell.replace("*", "").partition(" (")[0].strip("` ")
+
+
+def _with_unit(cell: str, unit: str, cells: Sequence[str]) -> str:
+    """Return a plain number with a unit, if the numbers that have one are of its size; any other cell as it is."""
+    value = read_cell(cell)
+    others = [other.low for text in cells if (other := read_cell(text)) and other.unit is not None]
+    if value is None or not _is_plain(value) or not any(_are_of_one_size(value.low, other) for other in others):
+        return cell
+    number, bracket, remark = cell.replace("*", "").partition(" (")
+    return f"{number} {unit}{bracket}{remark}"
+
+
+def _is_plain(value: StatedNumber) -> bool:
+    return value.unit is None and (not value.words or value.words.lstrip().startswith("("))
+
+
+def _are_of_one_size(number: float, other: float) -> bool:
+    return number <= MOST_RATIO * other and other <= MOST_RATIO * number

@@ -11,18 +11,15 @@ from collectors.imports.results.prose.decoding_speeds import with_speeds_of_tabl
 from collectors.imports.results.prose.figure_marks import FIGURE
 from collectors.imports.results.prose.heads import (
     ADVICE_HEAD,
-    BARE_SPEED_HEAD,
     DERIVED_HEAD,
-    DURATION_HEAD,
     LENGTH_HEAD,
     LIMIT_HEAD,
     METRIC_HEAD,
     PUBLISHED_HEAD,
     SETTING_HEAD,
-    SPEED_HEAD,
     UNIT_HEAD,
     count_metric,
-    names_latency,
+    names_measurement,
     plain,
     with_rates_sent,
     with_units_below,
@@ -81,6 +78,10 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
+_REMARK = re.compile(r" ?\((?P<remark>[^()]{1,80})\)")
+_CHANGE = re.compile(  # '(1.8x faster)'
+    r"\d ?[x×](?!\w)|%|\b(?:faster|slower|higher|lower|better|worse|more|less|gain|drop|speed-?up)\b", re.IGNORECASE
+)
 NO_UNIT = "states no unit"
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
@@ -158,6 +159,7 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
             point = point._replace(concurrency=point_of_words("", value.words).concurrency or point.concurrency)
         is_of_title = column in table.title_columns and value.unit is None
         unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
+        point = _with_remark(point, value.words)
         if metric := count_metric(value, label, column_name):
             add_stated(load, point, value, metric, 1.0, None, STATED)
         else:
@@ -176,6 +178,16 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
             add_number(load, run, point._replace(name=f"{point.name}, {run_name}"), run_words, column_name, title)
         return
     _add_parts(load, cell, point, label, column_name, title)
+
+
+def _with_remark(point: MeasurementPoint, words_behind: str) -> MeasurementPoint:
+    """Return a point whose name has what stands in brackets behind its number, but no difference: '62 (Q4_K_M)'."""
+    match = _REMARK.fullmatch(words_behind)
+    is_change = DERIVED.search(words_behind) or _CHANGE.search(words_behind)
+    if match is None or is_change or not any(map(str.isalpha, match["remark"])):
+        return point
+    names, mark, line = point.name.rpartition(" (line ")
+    return point._replace(name=f"{names}, {match['remark']}{mark}{line}")
 
 
 def _add_parts(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str, title: str) -> None:
@@ -232,14 +244,20 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
     if rows_with_units or unit_in(title):
         return
     for column, head in enumerate(table.heads[1:], 1):
-        is_metric = names_latency(head) or any(
-            pattern.fullmatch(plain(head))
-            for pattern in (SPEED_HEAD, BARE_SPEED_HEAD, DURATION_HEAD, ENGINE_HEAD, COMPARED_HEAD)
+        is_metric = names_measurement(head) or any(
+            pattern.fullmatch(plain(head)) for pattern in (ENGINE_HEAD, COMPARED_HEAD)
         )
         if not is_metric or unit_of_names(head, "", title):
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
-        if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
+        has_figure = any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells)
+        open_cells = [plain(cell) for cell in cells if (value := read_cell(cell)) and value.unit is None]
+        if has_figure and open_cells and names_measurement(head):
+            load.notes.append(
+                f"Left out below {head!r}, since they state no unit and the other numbers there prove none: "
+                f"{', '.join(open_cells[:MOST_NAMES_IN_NOTE])}."
+            )
+        elif cells and not has_figure:
             note = f"The column {head!r} {NO_UNIT}: its numbers were left out."
             is_told = note in load.notes  # of another table
             load.notes.append(

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from collectors.imports.results.builder import MeasurementPoint
 from collectors.imports.results.prose.heads import (
-    BARE_SPEED_HEAD,
     CONCURRENCY_HEAD,
     DEPTH_HEAD,
     DERIVED_HEAD,
@@ -17,10 +16,9 @@ from collectors.imports.results.prose.heads import (
     OUTPUT_TEST_HEAD,
     PROMPT_HEAD,
     PROMPT_TEST_HEAD,
-    SPEED_HEAD,
     UNIT_HEAD,
     count_metric,
-    names_latency,
+    names_measurement,
     plain,
 )
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
@@ -168,8 +166,7 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
     )
     is_other = has_no_value(cell) or states_failure(cell) or has_several or VERDICT.fullmatch(plain(cell)) is not None
     is_open = value is not None and value.unit is None
-    names_metric = names_latency(column_name) or BARE_SPEED_HEAD.fullmatch(plain(column_name)) is not None
-    has_metric = has_metric or (is_open and (names_metric or SPEED_HEAD.fullmatch(plain(column_name)) is not None))
+    has_metric = has_metric or (is_open and column > 0 and names_measurement(column_name))
     is_other = is_other or (column > 0 and CHANGE.match(cell) is not None)
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
