@@ -18,8 +18,11 @@ from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
 from collectors.imports.log_recognition import recognise_log
 from collectors.imports.pasted_command import read_command_above
+from collectors.imports.quoted_logs import without_records
+from collectors.imports.results.prose.document import has_figures
 from collectors.imports.results.readers import unknown_file_reason
 from collectors.imports.results.source import ResultFile
+from collectors.imports.results.unread_lines import unread_note
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -37,12 +40,13 @@ from engines.recognition import unread_reason
 from engines.wrapped_records import join_open_record, may_go_on
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
-from samples import Batch, Event, TailPosition
+from samples import Batch, Event, LogSample, TailPosition
 
 POLL_S = 0.1
 _MOST_ARGUMENT_BYTES = 1 << 16  # of one record with arguments
 AT_REST = timedelta(seconds=10)  # the last line of a file that is unchanged for this long is complete, even without LF
 PLAN_NAME = "import.json"
+MOST_BYTES_OF_POST = 1 << 16  # a log may be as short as a text that shows some lines of one
 DRAFT_PREFIX = ".import-"  # of the folder of a draft, next to the runs
 UNPACKING, RECOGNISING = 0.2, 0.2  # approximate shares of the work
 UNKNOWABLE = (
@@ -131,8 +135,9 @@ class LogImporter:
                     return ImportResult((run.id,), text)
                 gained_bytes = _log_of(run).stat().st_size if is_new else append_new(_log_of(run), draft)
             earlier_share = UNPACKING + RECOGNISING
-            self._read(run, is_whole, lambda share: report(earlier_share + (1 - earlier_share) * share))
-        return ImportResult((run.id,), _result_text(run, options, gained_bytes, is_new))
+            count = self._read(run, is_whole, lambda share: report(earlier_share + (1 - earlier_share) * share))
+        what_was_read = _what_was_read(_log_of(run), count) if is_new else ""
+        return ImportResult((run.id,), f"{_result_text(run, options, gained_bytes, is_new)}{what_was_read}")
 
     def _run_of(
         self, draft: Path, options: ImportOptions, file_date: datetime, report: ReportProgress, reading: ExitStack
@@ -206,8 +211,11 @@ class LogImporter:
         self._store.save_run(run)
         return run
 
-    def _read(self, run: Run, is_whole: bool, report: ReportProgress) -> None:
-        """Store what the store lacks of the run's log, then the run as the log describes it."""
+    def _read(self, run: Run, is_whole: bool, report: ReportProgress) -> int:
+        """Store what the store lacks of the run's log, then the run as the log describes it.
+
+        Returns the number of its statistics.
+        """
         log = _log_of(run)
         plan = TimePlan.model_validate_json((log.parent / PLAN_NAME).read_bytes())
         grammar = next(engine.log for engine in ENGINES if engine.name == run.config.engine)
@@ -216,10 +224,11 @@ class LogImporter:
         ticks = itertools.count(0.0, 60.0)  # the passing time makes the reader release what it holds back
         clock = Clock(lambda: plan.file_date, lambda: next(ticks))
         follower = FollowCollector("import", _log_of, lambda run: reader, self._store.tail_position, clock)
-        commits = []
+        commits, count = [], 0
         for number, batch in enumerate(follower.finish(run) if is_whole else follower.collect(run), 1):
             if batch.samples or batch.positions:
                 commits.append(self._store.write(without_impossible(batch)[0]))
+            count += sum(isinstance(sample, LogSample) for sample in batch.samples)
             report(min(number * CHUNK_BYTES / size, 1.0))
         follower.forget(run.id)
         for future in commits:
@@ -227,6 +236,7 @@ class LogImporter:
         self._store.save_run(reader.complete(run, ends_of(log).last))
         event = Event(run.id, self._clock(), "collector", f"imported from its log, {size:,} bytes so far", data={})
         self._store.write(Batch((event,))).result()
+        return count
 
 
 class RunLogReader(LogReader):
@@ -339,6 +349,16 @@ def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Eng
 def _log_of(run: Run) -> Path:
     assert run.log_path
     return Path(run.log_path)
+
+
+def _what_was_read(log: Path, count: int) -> str:
+    """Return sentences on the statistics of a log, and on the speeds and times that a short text states beside them."""
+    statistics = f" It has {count:,} {'line' if count == 1 else 'lines'} of statistics." if count else ""
+    if log.stat().st_size > MOST_BYTES_OF_POST:
+        return statistics
+    words = without_records(log.read_text("utf-8", "replace"))
+    note = unread_note(words, []) if has_figures(words) else None
+    return f"{statistics} It was read as a log, its other lines were not. {note}" if note else statistics
 
 
 def _result_text(run: Run, options: ImportOptions, gained_bytes: int, is_new: bool) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from collectors.imports.results.prose.llama_timings import is_timing
 from engines import ENGINES
 from engines.base import Engine, LogEvent, ParsedSample, first_match
+from engines.lines import LineSplitter
 
 _FENCED = re.compile(
     r"^\s{0,12}(?P<mark>`{3,8}|~{3,8})[^\n`]{0,80}\n(?P<quoted>.*?)(?:^\s{0,12}(?P=mark)\s*?$|\Z)",
@@ -66,6 +68,32 @@ def without_log_lines(text: str) -> str | None:
     )
     words = "\n".join(own_lines)
     return words if is_report and first_match(ENGINES, words) is None else None
+
+
+def words_of_post(text: str) -> str | None:
+    """Return the lines of a short text that no program logged; None if it has none of an engine, or many.
+
+    Unlike a report, such a post may have fewer lines of its own than of a log: what they state decides what it is.
+    """
+    lines = text.splitlines()
+    if first_match(ENGINES, text) is None or len(lines) > MAX_REPORT_LINES:
+        return None
+    words = without_records(text)
+    count = sum(map(bool, map(str.strip, lines))) - sum(map(bool, map(str.strip, words.splitlines())))
+    return words if 0 < count <= MAX_EXCERPT_LINES and first_match(ENGINES, words) is None else None
+
+
+def without_records(text: str) -> str:
+    """Return a text without the lines that an engine or another program logged."""
+    return "\n".join(line for line in text.splitlines() if not _is_record(line))
+
+
+def _is_record(line: str) -> bool:
+    """Return whether a line is one of an engine's log, or has the time or the level of any."""
+    data = f"{line}\n".encode()
+    records = LineSplitter().feed(data)
+    is_of_program = any(record.stamp or record.level or record.process for record in records)
+    return is_of_program or is_timing(line) or first_match(ENGINES, line) is not None
 
 
 def without_quoted_logs(text: str) -> str | None:

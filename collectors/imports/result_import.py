@@ -19,6 +19,7 @@ from collectors.imports.quoted_logs import (
     is_log,
     without_log_lines,
     without_quoted_logs,
+    words_of_post,
     writes_lines,
 )
 from collectors.imports.results.builder import LoadBuilder, Ticket
@@ -93,7 +94,8 @@ class ResultImporter:
         """Return whether a file is a tool's result; a log is not, even if it contains tables.
 
         A text that quotes logs between its own words is none, unless it compares short excerpts; a report that ends
-        with a few lines of one is a result. A text of lines alone, which names an engine, is one if they state speeds.
+        with a few lines of one is a result, and so is a post whose own words beside them state speeds. A text of lines
+        alone, which names an engine, is one if they state speeds.
         """
         source = ResultFile(path, shown_name)
         reader = reader_of(source)
@@ -108,8 +110,8 @@ class ResultImporter:
         words = without_quoted_logs(source.head)
         if words is not None:
             return TEXTS.recognise(words) and not is_log(words)
-        report = None if source.tail else without_log_lines(source.head)
-        if report is not None and TEXTS.recognise(report) and has_figures(report):
+        reports = () if source.tail else (without_log_lines(source.head), words_of_post(source.head))
+        if any(report and TEXTS.recognise(report) and has_figures(report) for report in reports):
             return True
         return not _is_log(source) and (has_figures(source.head) or _engine_of(source) is None)
 

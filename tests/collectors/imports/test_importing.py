@@ -270,3 +270,27 @@ def test_text_that_only_names_its_engine_is_refused_with_it(importer: LogImporte
     path = write_file(tmp_path / "a.log", b"we tried tensorrt_llm first\n")
     with pytest.raises(ImportRefusedError, match="it has the name of TensorRT-LLM, but no start, statistic"):
         take(importer, path)
+
+
+STATISTICS = (
+    "INFO 11-27 10:00:{second:02d} [loggers.py:123] Engine 000: Avg prompt throughput: 8.9 tokens/s, Avg "
+    "generation throughput: 97.5 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%, "
+    "Prefix cache hit rate: 0.0%\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("Why is it slow?\n", "It has 20 lines of statistics."),
+        (
+            "The decode speed is 45.5 tok/s.\n",
+            "It has 20 lines of statistics. It was read as a log, its other lines were not. "
+            "Not read: “The decode speed is 45.5 tok/s”.",
+        ),
+    ],
+)
+def test_an_import_says_what_it_read_of_a_log(importer: LogImporter, tmp_path: Path, words: str, said: str) -> None:
+    log = "".join(STATISTICS.format(second=second) for second in range(20))
+    text = take(importer, write_file(tmp_path / "post.md", f"{log}{words}".encode())).text
+    assert text.partition("). ")[2] == said

@@ -379,6 +379,15 @@ INFO 11-27 10:00:00 [__init__.py:243] Automatically detected platform cuda.
 INFO 11-27 10:00:09 [kv_cache_utils.py:1291] GPU KV cache size: 876,006 tokens
 ```
 """
+AVERAGES = (
+    "INFO 11-27 10:00:00 [loggers.py:123] Engine 000: Avg prompt throughput: 8.9 tokens/s, Avg generation throughput: "
+    "97.5 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.0%, Prefix cache hit rate: 0.0%\n"
+)
+TIMINGS = (
+    "slot print_timing: id  0 | task 0 | \nprompt eval time =     450.00 ms /   120 tokens (    3.75 ms per token,   "
+    "266.67 tokens per second)\n       eval time =    2000.00 ms /    90 tokens (   22.22 ms per token,    45.00 "
+    "tokens per second)\n      total time =    2450.00 ms /   210 tokens\nsrv  update_slots: all slots are idle\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +399,12 @@ INFO 11-27 10:00:09 [kv_cache_utils.py:1291] GPU KV cache size: 876,006 tokens
         (f"Decode drops to 45.5 tok/s. The log:\n\n{QUOTED_LOG.replace('```', '~~~')}", True),
         (f"Decode drops to 45.5 tok/s. The log:\n\n{QUOTED_LOG.replace('```', '````')}", True),
         (f"It crashes. The log:\n\n{QUOTED_LOG}", False),
-        (f"{QUOTED_LOG[4:-4]}Decode speed is 45.5 tok/s.\n", False),
+        (f"{QUOTED_LOG[4:-4]}Decode speed is 45.5 tok/s.\n", True),
+        (f"{QUOTED_LOG[4:-4]}Why is it slow?\n", False),
+        (f"{AVERAGES}I get a decode speed of 45.5 tok/s.\n", True),
+        (f"{AVERAGES}Why is that so slow?\n", False),
+        (f"{TIMINGS}With 4 users TTFT is 350 ms.\n", True),
+        (f"{TIMINGS}Why is that so slow?\n", False),
         (QUOTED_LOG, False),
     ],
 )

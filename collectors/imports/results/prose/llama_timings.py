@@ -20,6 +20,7 @@ _TOTAL_OF_SLOT = re.compile(
     rf"\bprint_timing: id {{1,4}}\d{{1,4}} \| task -?\d{{1,9}} \| *total time *= *"
     rf"(?P<ms>{_NUMBER}) ms */ *\d{{1,12}} tokens"
 )
+_TOTAL = re.compile(rf"\btotal time *= *{_NUMBER} ms */ *\d{{1,12}} tokens")
 _PROMPT_PROGRESS = re.compile(
     rf"\bprompt processing, n_tokens = *(?P<tokens>\d{{1,12}}), .{{0,40}}?progress = *{_NUMBER}, "
     rf"t = *(?P<seconds>{_NUMBER}) s / *(?P<tps>{_NUMBER}) (?:tokens per second|t/s)"
@@ -44,6 +45,12 @@ _NEEDLES = ("ms per token", "tokens per second", "draft acceptance", "t/s, tg_3s
 def has_timings(text: str) -> bool:
     """Return whether a text has the timing of a prompt or of an answer."""
     return any(_TIMING.search(line[:MAX_LINE_CHARS]) for line in text.splitlines() if "eval time" in line)
+
+
+def is_timing(line: str) -> bool:
+    """Return whether a line is one of those that llama.cpp prints behind an answer or while it is made."""
+    patterns = (_TIMING, _TOTAL, _PROMPT_PROGRESS, _ANSWER_PROGRESS, _ACCEPTANCE)
+    return any(pattern.search(line[:MAX_LINE_CHARS]) for pattern in patterns)
 
 
 def is_of_client(text: str) -> bool:
