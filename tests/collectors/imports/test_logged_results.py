@@ -80,7 +80,10 @@ def test_a_report_with_a_line_of_a_log_is_no_log(tmp_path: Path) -> None:
     assert importer.recognises(path, path.name)
     rows = results_of(load_of(path))
     assert [row.value for row in rows if row.metric == "ttft_ms"] == [81.0, 91.0, 86.0, 181.0, 191.0]
-    for log in (CACHE_LINE * 4 + REPORT, REPORT + CACHE_LINE * 20, f"{CACHE_LINE}Decode: 45.5 tok/s\n"):
+    for post in (CACHE_LINE * 4 + REPORT, f"{CACHE_LINE}Decode: 45.5 tok/s\n"):
+        path.write_text(post)
+        assert importer.recognises(path, path.name)
+    for log in (REPORT + CACHE_LINE * 20, CACHE_LINE * 4):
         path.write_text(log)
         assert not importer.recognises(path, path.name)
 

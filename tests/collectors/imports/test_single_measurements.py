@@ -102,3 +102,49 @@ def test_a_range_of_levels_in_a_heading_is_no_level(tmp_path: Path) -> None:
     text = "## Overload (concurrency 100 → 500)\n\nThe throughput stays at 5,600 tok/s.\n\n## B\n\n45 ms TTFT\n"
     (load,) = loads_of_text(tmp_path, "post.md", text)
     assert results_of(load)[0].concurrency is None
+
+
+CHANGES = {
+    "after": ("Decode went from 35 to 48 tok/s after updating to b6500.", "decode_tps", "after updating to b6500"),
+    "units": ("Decode rose from 35 tok/s to 48 tok/s after the update.", "decode_tps", "after the update"),
+    "with": (
+        "The decode speed jumps from ~35 to ~48 tok/s with flash attention.",
+        "decode_tps",
+        "with flash attention",
+    ),
+    "in front": ("With MTP, decode went from 35 to 48 tok/s.", "decode_tps", "with MTP"),
+    "no verb": ("from 35 to 48 tok/s after updating to CUDA 13", "stated", "after updating to CUDA 13"),
+}
+
+
+@pytest.mark.parametrize(("sentence", "metric", "arm"), CHANGES.values(), ids=CHANGES)
+def test_both_ends_of_a_change_are_values_of_two_arms(tmp_path: Path, sentence: str, metric: str, arm: str) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"{sentence}\n")
+    assert [
+        (row.metric, row.statistic, row.value, row.point.rpartition(" (line")[0].rpartition(": ")[2])
+        for row in results_of(load)
+    ] == [(metric, "stated", 35, "before"), (metric, "stated", 48, arm)]
+
+
+def test_both_changes_of_a_sentence_have_its_arms(tmp_path: Path) -> None:
+    text = "Prompt went from 800 to 1200 t/s and generation from 20 to 30 t/s with the patch.\n"
+    (load,) = loads_of_text(tmp_path, "post.md", text)
+    assert [(row.point, row.value) for row in results_of(load)] == [
+        ("Prompt: before (line 1)", 800), ("Prompt: with the patch (line 1)", 1200),
+        ("generation: before (line 1)", 20), ("generation: with the patch (line 1)", 30),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I get 35 to 48 tok/s after updating to b6500.",
+        "The speed ranges from 35 to 48 tok/s with flash attention.",
+        "The speed drops from 48 to 35 tok/s with 8 users.",
+        "The speed drops from 48 to 35 tok/s when the context grows.",
+        "Generation went from 48 to 35 tok/s.",
+    ],
+)
+def test_a_range_stays_a_range(tmp_path: Path, sentence: str) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"{sentence}\n")
+    assert [(row.statistic, row.value) for row in results_of(load)] == [("min", 35), ("max", 48)]

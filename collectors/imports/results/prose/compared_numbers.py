@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from collectors.imports.results.prose.changes import arms_of_change
 from collectors.imports.results.prose.listed_names import listed_names, names_behind
 from collectors.imports.results.prose.metric_names import metric_of
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
@@ -179,6 +180,8 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | 
         value if value.unit else value._replace(low=value.low * factor, unit=unit, words=words)
         for value in map(parse_number, matches)
     ]
+    if len(values) == 1 and values[0].high is not None and arms_of_change(sentence, *matches[0].span()):
+        values = [values[0]._replace(high=None), values[0]._replace(low=values[0].high, high=None)]
     is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
     between = sentence[matches[0].end() : matches[1].start()] if len(matches) == 2 else ""
     is_versus = _VERSUS.fullmatch(between) is not None or _BETWEEN_LEVELS.fullmatch(between) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from collectors.imports.results.prose.changes import BEFORE, arms_of_change, without_verb
 from collectors.imports.results.prose.sentence_places import MAX_LABEL_CHARS, Place
 
 MAX_SENTENCE_CHARS = 160  # as a label
@@ -13,13 +14,7 @@ _CONDITION = re.compile(r"(?:at|in|with|from|of)\b", re.IGNORECASE)
 _WITH = re.compile(
     r"(?:^|[,;:.•·→。]\s)(?P<words>[^,;:.•·→。]{3,90}\bwith\s?)$", re.IGNORECASE
 )  # 'Before it I ran with'
-_VERSION = r"(?:v?\d+(?:\.\d+){2,3}|v\d+\.\d+)(?:[-.]?[a-z]{1,4}\d{0,6})?"
-_VERSIONS = re.compile(
-    rf"\bfrom (?:[A-Za-z][\w-]{{0,20}} )?(?:version )?(?P<old>{_VERSION}) to (?:[A-Za-z][\w-]{{0,20}} )?(?:version )?"
-    rf"(?P<new>{_VERSION})(?![\w/])",
-    re.IGNORECASE,
-)
-_FROM_AT_END = re.compile(r"\bfrom\s*$", re.IGNORECASE)
+_MARKS = " -•*=→:.,/#("
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _WORDS_OF_METRIC = (
     r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
@@ -37,6 +32,11 @@ def label_and_subject(place: Place, sentence: str, subject: str) -> tuple[str, s
     subject: what it speaks of up to there, which a figure bears whose own words name only its metric.
     """
     words_between = sentence[place.former_end : place.start]
+    arms = arms_of_change(sentence, place.start, place.end) if place.rank in (1, 2) else None
+    if arms and arms[0] == BEFORE:
+        name = without_verb(place.before).strip(_MARKS) or subject
+        arm = arms[(place.rank or 1) - 1]
+        return (f"{name}: {arm}" if name else arm), subject_of(place.before) or subject
     own_words = place.subject or _since_clause(words_between) or f"{_words_before_with(sentence, place)}{place.before}"
     after = "" if place.is_former and any(map(str.isalpha, own_words)) else place.after
     label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {after}").split()).strip(" -•*=→:.,/#")
@@ -50,15 +50,8 @@ def label_and_subject(place: Place, sentence: str, subject: str) -> tuple[str, s
         label = label.removeprefix(": ")
     elif place.rank is None and ")" not in label:
         subject = subject_of(own_words) or subject
-    return label + (f": {_arm_of(place, sentence)}" if place.rank else ""), subject
-
-
-def _arm_of(place: Place, sentence: str) -> str:
-    """Return the version that one of two compared figures is of, if the sentence changes from one to another."""
-    is_of_two = place.rank in (1, 2) and _FROM_AT_END.search(sentence[: place.start]) is not None
-    match = _VERSIONS.search(sentence) if is_of_two else None
-    is_other = match is None or (match.start() < place.end and place.start < match.end())
-    return f"value {place.rank}" if is_other or match is None else match["old" if place.rank == 1 else "new"]
+    arm = arms[(place.rank or 1) - 1] if arms else f"value {place.rank}"
+    return label + (f": {arm}" if place.rank else ""), subject
 
 
 def _words_before_with(sentence: str, place: Place) -> str:
