@@ -101,6 +101,7 @@ class Code(StrEnum):
     NOT_A_NUMBER = "not_a_number"  # text: the beginning of the file's value
     SD_COUNT_NOT_TOLD = "sd_count_not_told"
     SPREAD_COUNT_NOT_TOLD = "spread_count_not_told"  # spread
+    SD_DIVISOR_NOT_TOLD = "sd_divisor_not_told"  # spread
     SD_OF_ONE_VALUE = "sd_of_one_value"
     SD_OF_ONE_PHASE = "sd_of_one_phase"
     SD_IS_WEIGHTED = "sd_is_weighted"

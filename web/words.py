@@ -103,6 +103,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.IMPOSSIBLE_NUMBER: lambda v: "the file contains an impossible number",
     Code.NOT_A_NUMBER: lambda v: f"the file contains {v['text']!r}, which is not a number",
     Code.SD_COUNT_NOT_TOLD: lambda v: "no sd: the tool divides by n, and the file does not state n",
+    Code.SD_DIVISOR_NOT_TOLD: lambda v: f"no sd: std {v['spread']}, but whether it divides by n or n - 1 is not stated",
     Code.SPREAD_COUNT_NOT_TOLD: lambda v: f"no sd: ± {v['spread']}, but the number of values is not stated",
     Code.SD_OF_ONE_VALUE: lambda v: "no sd: there is only one value",
     Code.SD_OF_ONE_PHASE: lambda v: "no sd: the value covers one phase",

@@ -55,6 +55,7 @@ VALUES: dict[Code, dict[str, Any]] = {
     Code.RANK_SILENT: {"rank": "1", "seconds": "30"},
     Code.NOT_A_NUMBER: {"text": "NaN"},
     Code.SPREAD_COUNT_NOT_TOLD: {"spread": "5.2"},
+    Code.SD_DIVISOR_NOT_TOLD: {"spread": "5.2"},
     Code.VALUES_MISSING: {"present": "2", "wanted": "3"},
     Code.LIMITS_AT_P95: {"ttft_ms": "2000", "tpot_ms": "100"},
     Code.LOWEST_RUNG_BROKE: {"users": "1"},

@@ -504,3 +504,50 @@ def test_a_refusal_of_json_speaks_of_its_names_alone(tmp_path: Path) -> None:
     reason = unknown_file_reason(source)
     assert reader_of(source) is None
     assert "states no unit" not in reason and "Units are stated by process_gib, but not for a speed or a" in reason
+
+
+DEVIATIONS = {
+    "stdev": (1.5, None), "stddev": (1.5, None), "sd": (1.5, None), "std_dev": (1.5, None),
+    "std": (None, "sd_divisor_not_told spread=1.5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "told"), DEVIATIONS.items(), ids=DEVIATIONS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{{"arm": "a", "speed": "x", "mean_tps": 45.5, "{0}": 1.5}}, {{"arm": "b", "mean_tps": 40.5, "{0}": 1.5}}]',
+        '[{{"arm": "a", "tps": {{"mean": 45.5, "{0}": 1.5}}}}, {{"arm": "b", "tps": {{"mean": 40.5, "{0}": 1.5}}}}]',
+        '[{{"arm": "a", "tok_s_mean": 45.5, "tok_s_{0}": 1.5}}, {{"arm": "b", "tok_s_mean": 40.5, "tok_s_{0}": 1.5}}]',
+    ],
+    ids=["bare", "in an object", "with a unit"],
+)
+def test_a_deviation_is_that_of_the_mean_beside_it(
+    tmp_path: Path, text: str, name: str, told: tuple[float | None, str | None]
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text.format(name))
+    load = load_of(path)
+    assert [(row.statistic, row.value, row.sd, row.reason) for row in results_of(load)] == [
+        ("mean", 45.5, *told), ("mean", 40.5, *told),
+    ]  # fmt: skip
+    assert not any("1.5" in str(words) for words in (load.params, *(row.point for row in results_of(load))))
+
+
+def test_a_deviation_beside_several_means_is_none_of_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("arm,mean_tps,mean_ttft_ms,stddev\na,45.5,81.5,1.5\n")
+    assert [(row.value, row.sd, row.reason) for row in results_of(load_of(path))] == [
+        (45.5, None, None), (81.5, None, None),
+    ]  # fmt: skip
+
+
+def test_the_time_of_a_step_is_no_latency_of_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("arm,tok_s,step_time_ms,time_per_step\na,45.5,12.5,0.0125\nb,40.5,14.5,0.0145\n")
+    load = load_of(path)
+    assert [(row.metric, row.value, row.unit) for row in results_of(load) if row.unit == "ms"] == [
+        ("stated", 12.5, "ms"), ("stated", 14.5, "ms"),
+    ]  # fmt: skip
+    assert not any("0.01" in row.point for row in results_of(load))
+    assert load.notes == ["Left out, since no unit that Pitwall knows is stated: time_per_step."]

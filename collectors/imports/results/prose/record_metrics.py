@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import isclose
-from typing import Any
+from typing import Any, NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.decoding_speeds import names_answer, names_decoding
@@ -50,8 +50,8 @@ SEQUENCES = words(r"(?:batch(?: size)?|bs|(?:n |num )?(?:seqs|sequences))")  # o
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
 OF_REQUESTS = words(r"mean|median|min|max|p\d\d(?:\.\d)?")  # statistics of their times
 _DEVIATION = words(
-    r"\b(?:sample (?:std(?:ev|dev)?|sd|standard deviation)|stdev"
-    r"|(?P<population>pstdev|population (?:std(?:ev|dev)?|sd)))\b"
+    r"\b(?:sample (?:std(?:ev|dev)?|sd|standard deviation)|std ?dev|stdev|sd"
+    r"|(?P<population>pstdev|population (?:std(?:ev|dev)?|sd))|(?P<open>std|standard deviation))\b"
 )
 _MEAN = words(r"\b(?:mean|avg|average)\b")
 _NUMBER_OF_VALUES = words(r"n|n runs|n samples|num samples|samples")
@@ -132,19 +132,49 @@ def _is_of_whole_request(name: str, metrics: Mapping[str, MetricName], values: M
     )  # fmt: skip
 
 
-def deviation_of(name: str, values: Mapping[str, Any]) -> tuple[float, bool] | None:
-    """Return the standard deviation beside a mean, in the unit of its name, and whether it is a sample's.
+class Deviation(NamedTuple):
+    """A standard deviation; its divisor is n of a population, n - 1 of a sample, and not told by 'std'."""
 
-    None without any, and where its name leaves open whether it divides by n: 'std'.
+    value: float
+    is_of_population: bool
+    is_open: bool
+
+
+def deviation_of(name: str, values: Mapping[str, Any]) -> Deviation | None:
+    """Return the standard deviation beside a mean, in the unit of its name; None without any."""
+    names = [other for other, value in values.items() if is_number(value) and mean_of_deviation(other, values) == name]
+    deviations = [_deviation(float(values[other]), leaf_words(other)) for other in names]
+    return min(deviations, key=lambda deviation: deviation.is_open, default=None)
+
+
+def _deviation(value: float, plain_words: str) -> Deviation:
+    match = _DEVIATION.search(plain_words)
+    assert match
+    return Deviation(value, match["population"] is not None, match["open"] is not None)
+
+
+def mean_of_deviation(name: str, values: Mapping[str, Any]) -> str | None:
+    """Return the name of the mean that a standard deviation belongs to; None for any other name.
+
+    A bare 'std' is that of the only mean beside it.
     """
+    if not _DEVIATION.search(leaf_words(name)):
+        return None
     column, around = value_name_of(name), around_of(name)
-    for other, value in values.items():
-        beside = value_name_of(other)
-        match = _DEVIATION.search(leaf_words(other)) if around_of(other) == around and is_number(value) else None
-        is_of_mean = match and beside.unit == column.unit and beside.factor == column.factor
-        if match and is_of_mean and _without(_DEVIATION, beside.words) == _without(_MEAN, column.words):
-            return float(value), match["population"] is None
-    return None
+    beside = [other for other, value in values.items() if around_of(other) == around and is_number(value)]
+    means = [other for other in beside if _MEAN.search(leaf_words(other)) or _MEAN.search(value_name_of(other).words)]
+    rest = _without(_DEVIATION, column.words)
+    if not rest and column.unit is None and len(means) == 1:
+        return means[0]
+    return next(
+        (mean for mean in means if _is_of_unit(mean, column) and _without(_MEAN, value_name_of(mean).words) == rest),
+        None,
+    )
+
+
+def _is_of_unit(name: str, column: ValueName) -> bool:
+    other = value_name_of(name)
+    return other.unit == column.unit and other.factor == column.factor
 
 
 def count_beside(name: str, values: Mapping[str, Any]) -> int | None:

@@ -38,9 +38,11 @@ from collectors.imports.results.prose.record_files import (
 )
 from collectors.imports.results.prose.record_metrics import (
     TOKENS,
+    Deviation,
     count_beside,
     counts_failures,
     deviation_of,
+    mean_of_deviation,
     measurements_in,
     rates_of_load,
     tested_side_of,
@@ -59,6 +61,7 @@ from collectors.imports.results.prose.value_names import (
 )
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import converted, count, cut, text
+from reasons import Code, Reason
 
 TOOL = "records"
 KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
@@ -295,6 +298,7 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
         name: value for name, value in first.items()
         if not value_name_of(name).is_of_result(value) and not _is_empty(value) and not lists_positions(name, value)
         and all(record.stated(name) == value for record in records)
+        and not all(mean_of_deviation(name, record.values) for record in records)
     }  # fmt: skip
 
 
@@ -340,12 +344,23 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
         statistic = _statistic_of(name, metric)
         n = count_beside(name, record.values) if statistic != STATED else None
-        deviation, is_of_sample = (deviation_of(name, record.values) if statistic == "mean" else None) or (None, True)
+        deviation = deviation_of(name, record.values) if statistic == "mean" else None
         load.result(
             point, metric, statistic, value, factor=metric_name.factor, n=n,
-            sd=converted(deviation, metric_name.factor) if deviation is not None and is_of_sample else None,
-            population_sd=None if is_of_sample else deviation, unit=column.unit if metric == STATED else None,
+            unit=column.unit if metric == STATED else None, **_options_of(deviation, metric_name.factor),
         )  # fmt: skip
+
+
+def _options_of(deviation: Deviation | None, factor: float) -> dict[str, Any]:
+    """Return what a result has of the deviation beside its mean; one whose divisor is not told is a reason alone."""
+    if deviation is None:
+        return {}
+    if deviation.is_of_population:
+        return {"population_sd": deviation.value}
+    value = converted(deviation.value, factor)
+    if deviation.is_open:
+        return {"reasons": [Reason(Code.SD_DIVISOR_NOT_TOLD, values={"spread": f"{value:g}"})]}
+    return {"sd": value}
 
 
 def _point_of_arm(record: Record) -> MeasurementPoint:
@@ -369,7 +384,10 @@ def _statistic_of(name: str, metric: str) -> str:
 
 def _point_name(record: Record, left_out: Collection[str], rates: Sequence[str], constants: Mapping[str, Any]) -> str:
     """Return what tells a record apart from the others; the rates of its load come first."""
-    own_values = {name: value for name, value in record.values.items() if name not in left_out and name not in rates}
+    own_values = {
+        name: value for name, value in record.values.items()
+        if name not in left_out and name not in rates and not mean_of_deviation(name, record.values)
+    }  # fmt: skip
     names = [f"{name}={record.values[name]:g}" for name in rates]
     parts = _names_of_point(own_values, constants) | _names_of_point(record.settings, constants)
     if sum(map(len, parts.values())) > MAX_NAME_CHARS:  # words tell more than numbers, whole numbers more than others

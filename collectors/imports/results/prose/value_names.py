@@ -59,7 +59,10 @@ _OF_REQUESTS = words(
     r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
 )
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
-_TIME = words(r"^(?:(?:total|elapsed|run|generation|inference) )?time$|^(?:elapsed|runtime)$")
+_TIME = words(
+    r"^(?:(?:total|elapsed|run|generation|inference) )?time$|^(?:elapsed|runtime)$"
+    r"|\b(?:step (?:time|duration)|time per step)(?: (?:mean|avg|median|min|max|p\d\d))?$"
+)
 _ASKED_FOR = words(r"(?:requested|configured|planned|desired)\b")  # of the load, before what was achieved
 _PERCENTILE = words(r"\bpercentile (\d\d)\b|\b(\d\d)th(?: percentile)?\b")
 _STATISTIC = words(r"mean|avg|average|median|min|max|p\d\d")
