@@ -208,10 +208,11 @@ def test_a_quantized_model_beside_another_precision(tmp_path: Path) -> None:
     command, rule = "vllm serve /data/o/Tiny-8B-FP8 --tensor-parallel-size 2", "|---|---|---|"
     path.write_text(f"{command}\n\n| Context | FP8 + MTP | BF16 |\n{rule}\n| 1k | 64 tok/s | 33 tok/s |\n")
     load = load_of(path)
-    assert (load.model, load.server_config) == ("Tiny-8B", {"tensor_parallel": 2})
+    assert (load.model, load.server_config) == ("Tiny-8B", {"tensor_parallel": 2, "engine": "vllm"})
     path.write_text(f"{command}\n\n| Context | MTP | EAGLE |\n{rule}\n| 1k | 64 tok/s | 33 tok/s |\n")
     load = load_of(path)
-    assert (load.model, load.server_config) == ("/data/o/Tiny-8B-FP8", {"tensor_parallel": 2, "quantization": "FP8"})
+    config = {"tensor_parallel": 2, "quantization": "FP8", "engine": "vllm"}
+    assert (load.model, load.server_config) == ("/data/o/Tiny-8B-FP8", config)
 
 
 def test_precisions_in_a_column_are_those_of_arms(tmp_path: Path) -> None:
@@ -296,3 +297,71 @@ def test_a_quantization_in_a_heading_is_that_of_its_section(tmp_path: Path) -> N
     path = tmp_path / "post.md"
     path.write_text("### NVFP4 build\n\nDecode: 90.5 tok/s\n\n### Baseline\n\nTTFT: 80 ms\n")
     assert load_of(path).server_config == {}
+
+
+RESULT = "\n\nDecode: 45.5 tok/s\n"
+COMMANDS = {
+    "a fence": (
+        f"```\nvllm serve o/Tiny-8B \\\n  --kv-cache-dtype fp8 -pp 2\n```{RESULT}",
+        {"engine": "vllm", "kv_cache_dtype": "fp8", "pipeline_parallel": 2},
+    ),
+    "code": (
+        f"I ran `python -m sglang.launch_server --model-path o/Tiny-8B --kv-cache-dtype fp8_e5m2` here.{RESULT}",
+        {"engine": "sglang", "kv_cache_dtype": "fp8_e5m2"},
+    ),
+    "both sides of the cache": (
+        f"    ./llama-server -m tiny-8b.gguf -ctk q8_0 -ctv q8_0{RESULT}",
+        {"engine": "llamacpp", "kv_cache_dtype": "q8_0"},
+    ),
+    "an image": (
+        f"docker run vllm/vllm-openai:v0.11.0 --model o/Tiny-8B{RESULT}",
+        {"engine": "vllm", "engine_version": "0.11.0"},
+    ),
+    "what several share": (
+        f"vllm serve o/Tiny-8B --kv-cache-dtype fp8\n\nvllm serve o/Tiny-8B{RESULT}", {"engine": "vllm"},
+    ),
+    "two engines": (f"vllm serve o/Tiny-8B\n\npython -m sglang.launch_server --model-path o/Tiny-8B{RESULT}", {}),
+    "another engine in words": (f"vllm serve o/Tiny-8B\n\nSGLang is faster.{RESULT}", {}),
+    "an example": (f"You could try `vllm serve o/Tiny-8B --kv-cache-dtype fp8`.{RESULT}", {}),
+    "another cache": (
+        f"vllm serve o/Tiny-8B --kv-cache-dtype fp8\n\nWith a BF16 KV cache it is slower.{RESULT}", {"engine": "vllm"},
+    ),
+    "the command of an arm": (f"## A\n\nvllm serve o/Tiny-8B{RESULT}\n## B{RESULT.replace('45', '40')}", {}),
+    "a command of each arm": (
+        f"## A\n\nvllm serve o/Tiny-8B --port 1{RESULT}\n## B\n\nvllm serve o/Tiny-8B{RESULT.replace('45', '40')}",
+        {"engine": "vllm"},
+    ),
+    "a setup": (f"## Setup\n\nvllm serve o/Tiny-8B\n\n## Results{RESULT}", {"engine": "vllm"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "config"), COMMANDS.values(), ids=COMMANDS)
+def test_commands_state_settings_of_the_server(tmp_path: Path, text: str, config: dict[str, object]) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    load = load_of(path)
+    assert load.server_config == config
+    assert any("Read from the commands of the text: engine " in note for note in load.notes) is bool(config)
+
+
+ROWS = {
+    "a row": (
+        "| Field | Value |\n|---|---|\n| **Model** | `Tiny-8B` |\n| TP | 2 |",
+        ("Tiny-8B", {"tensor_parallel": 2}),
+    ),
+    "the type of a cache": (
+        "| Field | Value |\n|---|---|\n| Model | o/Tiny-8B |\n| KV cache | fp8 |",
+        ("o/Tiny-8B", {}),
+    ),
+    "a head": ("| Model | Note |\n|---|---|\n| first | - |", (None, {})),
+    "a bullet": ("- **Model**: `o/tiny-small`", ("o/tiny-small", {})),
+    "no name": ("- Model: default", (None, {})),
+}
+
+
+@pytest.mark.parametrize(("text", "settings"), ROWS.values(), ids=ROWS)
+def test_fields_and_their_values(tmp_path: Path, text: str, settings: tuple[str | None, dict[str, object]]) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(f"{text}{RESULT}")
+    load = load_of(path)
+    assert (load.model, load.server_config) == settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -58,6 +59,7 @@ from collectors.imports.results.prose.run_together_tables import read_run_togeth
 from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.split_tables import read_split_tables
+from collectors.imports.results.prose.stated_commands import settings_of_commands
 from collectors.imports.results.prose.stated_settings import (
     StatedSettings,
     read_settings,
@@ -141,6 +143,8 @@ PRINTED: tuple[PrintedReader, ...] = (
 TOOL = "document"
 MAX_CHARS = 4_000_000
 SHARES_REASON = "All its figures are shares in per cent: it has no speed and no latency."
+LINE_OF_POINT = re.compile(r"\(line (\d{1,9})\)$")
+SERVER_HEAD = re.compile(r"(?:inference )?(?:engine|backend|framework|runtime|server|stack)", re.IGNORECASE)
 LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 
 
@@ -245,6 +249,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     headings = [table.heading for table in tables_here]
     settings = read_settings(text, models_in(tables_here), words_around, headings)
     _add_settings(load, without_settings_of_arms(settings, names_by_metric(loads)))
+    if not any(map(_compares_engines, tables)):
+        _add_settings_of_commands(load, loads, text, sections)
     share_settings(loads, load, text)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
@@ -383,6 +389,24 @@ def _add_settings(load: LoadBuilder, settings: StatedSettings) -> None:
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
     load.server_config |= {"quantization": settings.quantization} if settings.quantization else {}
     load.notes += [settings.sentence] if settings.sentence else []
+
+
+def _add_settings_of_commands(load: LoadBuilder, loads: Sequence[LoadBuilder], text: str, sections: Sections) -> None:
+    """Add what the commands of a text state of the server that all its results are of."""
+    points = [row.point for other in loads for row in other.result_rows]
+    lines = {int(match[1]) for point in points if (match := LINE_OF_POINT.search(point))}
+    lines |= {other.line for other in loads if other.line}
+    names = [name for names_of_metric in names_by_metric(loads) for name in names_of_metric]
+    settings = settings_of_commands(text, sections, lines, names)
+    load.server_config |= {name: value for name, value in settings.items() if name not in load.server_config}
+    listed = ", ".join(f"{name} {value}" for name, value in settings.items())
+    load.notes += [f"Read from the commands of the text: {listed}."] if listed else []
+
+
+def _compares_engines(table: Table) -> bool:
+    """Return whether a column of a table names the server of each row, and not always the same."""
+    columns = [column for column, head in enumerate(table.heads) if SERVER_HEAD.fullmatch(head.strip("*` "))]
+    return any(len({row[column] for row in table.rows if column < len(row)}) > 1 for column in columns)
 
 
 def _is_head(cell: str) -> bool:

@@ -28,7 +28,7 @@ _OTHER_PRECISION = re.compile(  # in words, or of no exact kind
 _BITS_OF_NAME = re.compile(r"(?:Q|FP|BF|INT|W)(?P<bits>\d{1,2})")
 _OF_CACHE_BEFORE = re.compile(
     r"(?:\bkv\S{0,20}|\bct[kv]d?|\btype_[kv]|cache\S{0,16})"
-    r"(?: (?:cache|dtype|type|in|at|is|[kv]|[kv]=?\S{1,8} and [kv])){0,2}[ =:\"'`]{1,3}$",
+    r"(?: (?:cache|dtype|type|in|at|is|[kv]|[kv]=?\S{1,8} and [kv])){0,2}[ =:|*\"'`]{1,6}$",
     re.IGNORECASE,
 )
 _OF_CACHE_BEHIND = re.compile(r"(?:/\S{1,8})?[ -](?:quantized )?(?:kv|k/v|[kv] cache|cache|attention)\b", re.IGNORECASE)

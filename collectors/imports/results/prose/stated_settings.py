@@ -23,6 +23,22 @@ _LABELLED_MODEL = re.compile(
     r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,40}(?P<model>[^\n|,;()*`\"']{2,200})",
     re.IGNORECASE | re.MULTILINE,
 )
+_CODED_MODEL = re.compile(  # a name without a digit has its marks: 'Model: `o/tiny-small`'
+    r"(?:^|[\s*|])model(?: name| path| id)?[*]{0,2} ?(?:[:=]|\|)[* ]{0,40}"
+    r"`(?P<model>[A-Za-z][\w.]{0,60}[/-][\w./-]{2,100})`",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARKS = r"[ *`]{0,6}"
+_END_OF_ROW = rf"{_MARKS}\|?[ ]{{0,9}}$(?!\n[ ]{{0,3}}\|?[ :]{{0,9}}-{{2}})"  # no head, below which a rule stands
+_MODEL_OF_ROW = re.compile(  # of a table of fields and their values
+    rf"^[ ]{{0,3}}\|?{_MARKS}model(?: name| path| id)?{_MARKS}\|{_MARKS}(?P<model>[^|`*\n]{{2,100}}?){_END_OF_ROW}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DEGREE_OF_ROW = re.compile(
+    rf"^[ ]{{0,3}}\|?{_MARKS}(?:TP|tensor[- ]parallel(?:ism)?)(?: size| degree)?{_MARKS}\|{_MARKS}"
+    rf"(?P<degree>\d{{1,3}}){_END_OF_ROW}",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TAG = re.compile(r"[a-z][\w./-]{1,80}:[\w.-]{1,60}")  # as Ollama names models
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,2})?b\b")  # 'tiny-8b'
 _FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b-q4_k_m.gguf' is a file of tiny-8b
@@ -118,8 +134,9 @@ def read_settings(
     text = _ADVICE_LINE.sub("", text[:MAX_TEXT_CHARS])
     words = text if words_around is None else _ADVICE_LINE.sub("", words_around[:MAX_TEXT_CHARS])
     matches_of_degrees = list(_TENSOR_PARALLEL.finditer(words))
-    degrees = {int(match["degree"]) for match in matches_of_degrees} - PERCENTILES
-    degrees = set() if all(is_example(words, match) for match in matches_of_degrees) else degrees
+    degrees = {int(match["degree"]) for match in (*matches_of_degrees, *_DEGREE_OF_ROW.finditer(text))} - PERCENTILES
+    is_of_example = matches_of_degrees and all(is_example(words, match) for match in matches_of_degrees)
+    degrees = set() if is_of_example else degrees
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
     model = _model_of(text)
@@ -152,7 +169,7 @@ def without_settings_of_arms(settings: StatedSettings, names_by_metric: Collecti
         for setting in (settings.engine, settings.gpu, settings.quantization)
     )
     names = [name for names_of_metric in names_by_metric for name in names_of_metric]
-    engine = None if engine and any(_names_other_engine(name, engine) for name in names) else engine
+    engine = None if engine and any(names_other_engine(name, engine) for name in names) else engine
     degrees = [{match["degree"] for match in _TENSOR_PARALLEL.finditer(name)} for name in names]
     is_of_arms = any(degrees) and degrees.count(degrees[0]) < len(degrees)
     is_of_some = quantization is not None and _is_of_some(quantization, names)  # whatever their metrics
@@ -166,9 +183,11 @@ def without_settings_of_arms(settings: StatedSettings, names_by_metric: Collecti
     )  # fmt: skip
 
 
-def _names_other_engine(name: str, engine: str) -> bool:
-    """Return whether the name of an arm is that of another engine: 'TGI, c=8' beside vLLM 0.11."""
-    return any(match[0].lower() not in engine.lower() for match in _ENGINE_OF_ARM.finditer(name))
+def names_other_engine(text: str, engine: str) -> bool:
+    """Return whether a text, as the name of an arm, is also of another engine: 'TGI, c=8' beside vLLM 0.11."""
+    return _OTHER_PROGRAM.search(text) is not None or any(
+        match[0].lower() not in engine.lower() for match in _ENGINE_OF_ARM.finditer(text)
+    )
 
 
 def _names_several_models(text: str) -> bool:
@@ -209,8 +228,9 @@ def model_in_line(line: str) -> str | None:
 
 def _model_of(text: str) -> str | None:
     """The only model that the text names as one; what it calls the model comes before what merely looks like one."""
-    for pattern in (_LABELLED_MODEL, _SERVED_MODEL, _TAGGED_MODEL, _NAMED_MODEL):
-        names = _distinct(match["model"] for match in pattern.finditer(text))
+    for pattern in (_LABELLED_MODEL, _MODEL_OF_ROW, _CODED_MODEL, _SERVED_MODEL, _TAGGED_MODEL, _NAMED_MODEL):
+        written = (match["model"] for match in pattern.finditer(text))
+        names = list(dict.fromkeys(written)) if pattern is _CODED_MODEL else _distinct(written)
         if names:
             is_weak = pattern is _NAMED_MODEL
             is_alone = len(names) == 1 and not (is_weak and _names_other_family(text, names[0]))
