@@ -148,3 +148,35 @@ def test_both_changes_of_a_sentence_have_its_arms(tmp_path: Path) -> None:
 def test_a_range_stays_a_range(tmp_path: Path, sentence: str) -> None:
     (load,) = loads_of_text(tmp_path, "post.md", f"{sentence}\n")
     assert [(row.statistic, row.value) for row in results_of(load)] == [("min", 35), ("max", 48)]
+
+
+LEVELS = (
+    "## Sweep\n\n| Concurrency | vLLM tok/s | SGLang tok/s |\n|---|---|---|\n| 1 | 45.5 | 50.5 |\n"
+    "| 8 | 245.5 | 260.5 |\n\n"
+)
+WITHOUT_LEVELS = {
+    "rows": "| Engine | tok/s |\n|---|---|\n| vLLM | 245.5 |\n| SGLang | 260.5 |\n",
+    "columns": "| Metric | vLLM | SGLang |\n|---|---|---|\n| Best tok/s | 245.5 | 260.5 |\n",
+}
+
+
+@pytest.mark.parametrize("table", WITHOUT_LEVELS.values(), ids=WITHOUT_LEVELS)
+def test_a_comparison_without_levels_repeats_a_sweep(tmp_path: Path, table: str) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"{LEVELS}## Comparison\n\n{table}")
+    assert [(row.value, row.concurrency) for row in results_of(load)] == [
+        (45.5, 1), (50.5, 1), (245.5, 8), (260.5, 8),
+    ]  # fmt: skip
+    assert "What a summary repeats of other tables was left out: 2 values, 245.5 tok/s, 260.5 tok/s." in load.notes
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        WITHOUT_LEVELS["rows"].replace("vLLM", "A").replace("SGLang", "B"),  # other subjects
+        WITHOUT_LEVELS["rows"].replace("245.5", "260.5").replace("| SGLang | 260.5", "| SGLang | 245.5"),
+        WITHOUT_LEVELS["rows"].replace("260.5", "270.5"),  # one may be equal by chance
+    ],
+)
+def test_a_comparison_of_other_things_repeats_nothing(tmp_path: Path, table: str) -> None:
+    (load,) = loads_of_text(tmp_path, "post.md", f"{LEVELS}## Comparison\n\n{table}")
+    assert len(results_of(load)) == 6

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from collectors.imports.results.builder import LoadBuilder
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import words
+from collectors.imports.results.prose.repeated_values import significant_digits
 from load_records import Result
 from samples import Sample
 
@@ -25,6 +26,7 @@ _NO_ARM = frozenset(
      "the", "of", "c", "concurrency", "requests", "req", "decode", "prefill", "value", "time", "per", "and")
 )  # fmt: skip
 LEAST_CELLS = 2  # of an arm, all of which repeat
+LEAST_DIGITS = 3  # of a cell without a level: fewer may be equal by chance
 
 
 class _NamedFigure(NamedTuple):
@@ -40,8 +42,9 @@ class _NamedFigure(NamedTuple):
 def leave_out_repeated_summaries(load: LoadBuilder, tables: Iterable[tuple[str, Sequence[Sample]]]) -> None:
     """Leave out the cells at a level of the load of such tables, if all those of an arm repeat cells of other tables.
 
-    `tables`: the words above each table, and its rows. A cell repeats one with its value, unit, level and arm. Where
-    the summary alone names the metric, the other cell gets it.
+    `tables`: the words above each table, and its rows. A cell repeats one with its value, unit, level and arm; one
+    without a level repeats that of any, if another cell of its table does so too. Where the summary alone names the
+    metric, the other cell gets it.
     """
     cells_of_tables = [(title, [_cell_of(row) for row in rows if isinstance(row, Result)]) for title, rows in tables]
     left_out: set[int] = set()
@@ -54,14 +57,16 @@ def leave_out_repeated_summaries(load: LoadBuilder, tables: Iterable[tuple[str, 
             if other_index < index or (other_index != index and not _SUMMARY.search(other_title)):
                 for cell in other_cells:
                     others.setdefault(_key_of(cell.row), []).append(cell)
+        pairs = _repeats_without_level(cells, [cell for cells_alike in others.values() for cell in cells_alike])
+        left_out |= {id(cell.row) for cell, _ in pairs}
+        named |= _metrics_of_repeats(pairs)
         for arm_words, arm_cells in _arms_of(cells):
             repeats = [_repeat_of(cell, arm_words, others.get(_key_of(cell.row), ())) for cell in arm_cells]
             if len(arm_cells) >= LEAST_CELLS and all(repeats):
                 left_out |= {id(cell.row) for cell in arm_cells}
-                named |= {
-                    id(repeat.row): cell.row.metric for cell, repeat in zip(arm_cells, repeats, strict=True)
-                    if repeat and repeat.row.metric == STATED != cell.row.metric
-                }  # fmt: skip
+                named |= _metrics_of_repeats(
+                    [(cell, repeat) for cell, repeat in zip(arm_cells, repeats, strict=True) if repeat]
+                )
     if left_out:
         rows = [row for row in load.rows if id(row) in left_out and isinstance(row, Result)]
         load.notes.append(
@@ -71,6 +76,28 @@ def leave_out_repeated_summaries(load: LoadBuilder, tables: Iterable[tuple[str, 
         replace(row, metric=named[id(row)]) if isinstance(row, Result) and id(row) in named else row
         for row in load.rows if id(row) not in left_out
     ]  # fmt: skip
+
+
+def _repeats_without_level(
+    cells: Sequence[_NamedFigure], others: Sequence[_NamedFigure]
+) -> list[tuple[_NamedFigure, _NamedFigure]]:
+    """Return the cells of many digits that state no level, each with the one at a level that it repeats."""
+    pairs = []
+    for cell in cells:
+        row, own_words = cell.row, cell.row_words | cell.column_words
+        is_open = row.concurrency is None and row.value is not None and significant_digits(row.value) >= LEAST_DIGITS
+        alike = [
+            other for other in others if is_open and own_words and other.row.concurrency is not None
+            and (other.row.value, other.row.unit) == (row.value, row.unit)
+        ]  # fmt: skip
+        if repeat := _repeat_of(cell._replace(words=own_words), own_words, alike):
+            pairs.append((cell, repeat))
+    return pairs if len(pairs) >= LEAST_CELLS else []
+
+
+def _metrics_of_repeats(pairs: Iterable[tuple[_NamedFigure, _NamedFigure]]) -> dict[int, str]:
+    """Return the metrics that the first of each pair names and the second does not, by the second's row."""
+    return {id(repeat.row): cell.row.metric for cell, repeat in pairs if repeat.row.metric == STATED != cell.row.metric}
 
 
 def _values_of(rows: Sequence[Result]) -> str:
