@@ -9,7 +9,7 @@ import pytest
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.prose.column_tables import read_column_tables
-from tests.collectors.imports.captured import loads_of
+from tests.collectors.imports.captured import load_of, loads_of, results_of
 from tests.collectors.imports.test_prose_figures import results_of_text
 
 COUNTED = """From my notebook:
@@ -395,3 +395,43 @@ def test_a_count_of_accepted_tokens_is_no_rate(tmp_path: Path) -> None:
     assert [(row.metric, row.value) for row in results_of_text(tmp_path, text)] == [
         ("duration_s", 1.077), ("stated", 20.5), ("duration_s", 0.043), ("stated", 4.5),
     ]  # fmt: skip
+
+
+FIGURES = [("prompt_tps", 820.0), ("output_tps", 25.0), ("prompt_tps", 1156.0), ("output_tps", 30.0)]
+PARTED_CELLS = {
+    "tabs": "Model\tPrompt\tGeneration\nA\t820 t/s\t25 t/s\nB\t1156 t/s\t30 t/s\n",
+    "blanks": "Model  Prompt     Generation\nA      820 t/s    25 t/s\nB      1156 t/s   30 t/s\n",
+    "names": "Model\tEngine\tPrompt\tGeneration\nA\tvLLM\t820 t/s\t25 t/s\nB\tSGLang\t1156 t/s\t30 t/s\n",
+    "lines": "Model\nPrompt\nGeneration\nA\n820 t/s\n25 t/s\nB\n1156 t/s\n30 t/s\n",
+    "lines below a title": "Results\nModel\nPrompt\nGeneration\nA\n820 t/s\n25 t/s\nB\n1156 t/s\n30 t/s\n",
+    "lines with two names": "Model\nEngine\nPrompt\nGeneration\nA\nX\n820 t/s\n25 t/s\nB\nY\n1156 t/s\n30 t/s\n",
+    "paragraphs": "Model\n\nPrompt\n\nGeneration\n\nA\n\n820 t/s\n\n25 t/s\n\nB\n\n1156 t/s\n\n30 t/s\n",
+}
+
+
+@pytest.mark.parametrize("text", PARTED_CELLS.values(), ids=PARTED_CELLS)
+def test_heads_without_units_stand_above_figures(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    rows = results_of(load_of(path))
+    assert [(row.metric, row.value) for row in rows] == FIGURES
+    assert [row.point[0] for row in rows] == ["A", "A", "B", "B"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Engine\tDecode tok/s\nA\t820\nB\t900\n", "Engine  Decode tok/s\nA  820\nB  900\n",
+     "Engine\nDecode tok/s\nA\n820\nB\n900\n", "Engine\tDecode\nA\t820 tok/s\nB\t900 tok/s\n"],
+)  # fmt: skip
+def test_tables_of_two_columns(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(f"I ran both.\n\n{text}")
+    assert [(row.metric, row.value, row.point[0]) for row in results_of(load_of(path))] == [
+        ("decode_tps", 820.0, "A"), ("decode_tps", 900.0, "B"),
+    ]  # fmt: skip
+
+
+def test_a_cut_row_of_cells_in_lines_makes_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text("Decode: 45.5 tok/s\n\nModel\nTTFT (ms)\nDecode (tok/s)\nA\n820\n25\nB\n900\n")
+    assert [row.value for row in results_of(load_of(path))] == [45.5]

@@ -355,6 +355,7 @@ ROWS = {
     ),
     "a head": ("| Model | Note |\n|---|---|\n| first | - |", (None, {})),
     "a bullet": ("- **Model**: `o/tiny-small`", ("o/tiny-small", {})),
+    "two models": ("- Model: `o/tiny-small` / `o/tiny-large`", (None, {})),
     "no name": ("- Model: default", (None, {})),
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.heads import LEVEL_HEADS, RATE_HEAD, plain, with_units_below
-from collectors.imports.results.prose.number_text import has_no_value, read_cell, states_failure
+from collectors.imports.results.prose.number_text import TIMED, has_no_value, read_cell, states_failure
 from collectors.imports.results.prose.tables import Table, cells_of
 
 GAP = re.compile(r"\t| {2,}")
@@ -54,12 +54,13 @@ def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
     """Return the tables, and the text with their lines left empty.
 
     Heads state units by `is_head`, and every row has a number below each of these; a single unit is enough above a
-    rule, in a DataFrame, or above two rows.
+    rule, in a DataFrame, or above two rows. Heads without any stand above two rows whose figures have them.
     """
     lines, tables = text.splitlines(), []
     index = 0
     while index < len(lines) - 1:
         block = _aligned_block(lines, index, is_head) or _separated_block(lines, index, is_head)
+        block = block or _block_of_figures(lines, index, is_head)
         if block is None:
             index += 1
             continue
@@ -287,6 +288,41 @@ def _without_index(block: _AlignedBlock) -> _AlignedBlock:
     if not is_counted or block.heads[0]:
         return block
     return block._replace(heads=block.heads[1:], rows=[row[1:] for row in block.rows])
+
+
+def _block_of_figures(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock | None:
+    """Return the table whose heads state no units, and whose rows have their own: 'Prefill' above '820 t/s'.
+
+    One of two columns has heads that are names alone, or states its unit.
+    """
+    heads = _cells(lines[index])
+    is_name = all(NAME.fullmatch(head) or is_head(head) for head in heads)
+    if len(heads) < MIN_CELLS - 1 or not is_name or any(map(_has_figure, heads)):
+        return None
+    has_unit = [is_head(head) for head in heads]
+    first_row = _row(lines[index + 1], len(heads), 0) if index + 1 < len(lines) else []
+    columns = [at for at, cell in enumerate(first_row) if _is_value(cell, has_unit[at])]
+    if not columns or columns[0] == 0 or has_unit[0]:
+        return None
+    rows: list[list[str]] = []
+    end = index + 1
+    while end < len(lines) and (row := _row(lines[end], len(heads), 0)):
+        are_values = all(_is_value(row[at], has_unit[at]) or _is_blank(row[at]) for at in columns)
+        if not are_values or _is_value(row[0], True):
+            break
+        rows.append(row)
+        end += 1
+    return _AlignedBlock(heads, rows, index + 1, end) if len(rows) > 1 else None
+
+
+def _is_value(cell: str, has_unit: bool) -> bool:
+    """Return whether a cell is a figure, or a number below a head with its unit."""
+    return _has_figure(cell) or (has_unit and NUMBER.fullmatch(cell) is not None)
+
+
+def _has_figure(cell: str) -> bool:
+    value = read_cell(cell)
+    return value is not None and value.unit in TIMED
 
 
 def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock | None:

@@ -25,7 +25,7 @@ _LABELLED_MODEL = re.compile(
 )
 _CODED_MODEL = re.compile(  # a name without a digit has its marks: 'Model: `o/tiny-small`'
     r"(?:^|[\s*|])model(?: name| path| id)?[*]{0,2} ?(?:[:=]|\|)[* ]{0,40}"
-    r"`(?P<model>[A-Za-z][\w.]{0,60}[/-][\w./-]{2,100})`",
+    r"`(?P<model>[A-Za-z][\w.]{0,60}[/-][\w./-]{2,100})`(?=[ *]{0,3}(?:[|,.;(]|$))",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKS = r"[ *`]{0,6}"

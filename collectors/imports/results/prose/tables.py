@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.units import pattern_of, unit_in
 
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 BARS = str.maketrans("│┃║", "|||")
@@ -20,7 +20,10 @@ MAX_CELLS = 200
 MAX_TITLE_CHARS, MAX_TITLE_LINES = 200, 3
 MIN_CELLS = 3
 MAX_FLAT_COLUMNS, MAX_FLAT_CELL_CHARS = 16, 60
+LEAST_FLAT_CELLS = 6  # heads and two rows of two columns
+MOST_LINES_OF_TITLE, MOST_NAMES_OF_ROW = 3, 2
 FLAT_NUMBER = re.compile(r"[~≈]?\d[\d.,]{0,20}(?: ?[A-Za-z%/×]{1,8})?|[-–—]|n/a", re.IGNORECASE)
+FLAT_FIGURE = re.compile(rf"[~≈]?\d[\d.,]{{0,20}} ?{pattern_of('tok/s', 'ms', 's')}", re.IGNORECASE)
 
 
 class Table(NamedTuple):
@@ -170,45 +173,78 @@ def _joined(lines: Iterable[Sequence[str]]) -> list[str]:
 def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
     """Return the tables of a copied page that has one cell on each line, and the text with their lines left empty.
 
-    The first lines of such a passage are heads, two of them by `is_head`; two rows or more follow, which have a number
-    in every column but the first, whose cells are all names or all numbers.
+    Empty lines may part the cells. The first lines of such a passage, behind a title, are heads, two of them by
+    `is_head` or above figures; two rows or more follow, which begin alike with names and have numbers behind them.
     """
     lines, tables = text.splitlines(), []
-    for start, end in _passages(lines):
-        cells = [line.strip() for line in lines[start:end]]
-        width = _flat_width(cells, is_head)
-        if width:
+    for passage in _passages(lines):
+        if table := _flat_table([lines[index].strip() for index in passage], is_head):
+            start, width, count = table
+            cells = [lines[index].strip() for index in passage[start : start + width * count]]
             rows = [cells[at : at + width] for at in range(width, len(cells), width)]
-            tables.append(Table(start + 1, cells[:width], rows, row_lines=range(start + 1 + width, end + 1, width)))
-            lines[start:end] = [""] * (end - start)
+            row_lines = [passage[start + at] + 1 for at in range(width, len(cells), width)]
+            tables.append(Table(passage[start] + 1, cells[:width], rows, row_lines=row_lines))
+            for index in passage[start : start + width * count]:
+                lines[index] = ""
     return tables, "\n".join(lines)
 
 
-def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the passages of short lines without an empty one."""
-    start = 0
-    for index, line in enumerate([*lines, ""]):
-        if not line.strip() or len(line) > MAX_FLAT_CELL_CHARS:
-            if index - start >= 3 * MIN_CELLS:
-                yield start, index
-            start = index + 1
+def _passages(lines: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the lines of passages of short ones, first those without an empty line between them, then with one each."""
+    for step in (1, 2):
+        is_cell = [bool(line.strip()) and len(line) <= MAX_FLAT_CELL_CHARS for line in lines]
+        index = 0
+        while index < len(lines):
+            passage = [index]
+            while is_cell[index] and passage[-1] + step < len(lines) and _goes_on(lines, is_cell, passage[-1], step):
+                passage.append(passage[-1] + step)
+            if len(passage) >= LEAST_FLAT_CELLS:
+                yield passage
+            index = passage[-1] + 1
 
 
-def _flat_width(cells: Sequence[str], is_head: Callable[[str], bool]) -> int | None:
-    """Return the number of columns: the lines before the first number are the heads, and perhaps a row's name."""
-    leading = next((index for index, cell in enumerate(cells) if FLAT_NUMBER.fullmatch(cell)), 0)
-    for width, has_names in ((leading, False), (leading - 1, True)):
-        heads, rows = cells[:width], [cells[at : at + width] for at in range(width, len(cells), max(width, 1))]
-        is_table = MIN_CELLS <= width <= MAX_FLAT_COLUMNS and len(rows) > 1 and len(rows[-1]) == width
-        is_headed = sum(map(is_head, heads)) > 1 and not any(map(is_head, heads[:1]))
-        if is_table and is_headed and all(_is_flat_row(row, has_names) for row in rows):
-            return width
+def _goes_on(lines: Sequence[str], is_cell: Sequence[bool], index: int, step: int) -> bool:
+    """Return whether the next cell stands `step` lines below one, and nothing between them."""
+    is_parted = step == 1 or not lines[index + 1].strip()
+    return is_parted and is_cell[index + step]
+
+
+def _flat_table(cells: Sequence[str], is_head: Callable[[str], bool]) -> tuple[int, int, int] | None:
+    """Return where a table begins among cells, its columns, and its lines of cells with that of the heads.
+
+    The lines before the first number are a title, the heads, and the names that the first row begins with.
+    """
+    first_number = next((index for index, cell in enumerate(cells) if FLAT_NUMBER.fullmatch(cell)), 0)
+    for start in range(min(MOST_LINES_OF_TITLE, first_number)):
+        for names in range(MOST_NAMES_OF_ROW + 1):
+            width = first_number - start - names
+            rows = _flat_rows(cells, start + width, width, names) if width > 1 else []
+            rest = cells[start + width * (len(rows) + 1) :]
+            is_whole = len(rows) > 1 and not any(map(FLAT_NUMBER.fullmatch, rest))
+            if is_whole and width <= MAX_FLAT_COLUMNS and _are_flat_heads(cells[start : start + width], rows, is_head):
+                return start, width, len(rows) + 1
     return None
 
 
-def _is_flat_row(row: Sequence[str], has_name: bool) -> bool:
-    is_number = [FLAT_NUMBER.fullmatch(cell) is not None for cell in row]
-    return all(is_number[1:]) and is_number[0] is not has_name
+def _flat_rows(cells: Sequence[str], start: int, width: int, names: int) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = []
+    for at in range(start, len(cells) - width + 1, width):
+        is_number = [FLAT_NUMBER.fullmatch(cell) is not None for cell in cells[at : at + width]]
+        if any(is_number[:names]) or not all(is_number[names:]):
+            break
+        rows.append(cells[at : at + width])
+    return rows
+
+
+def _are_flat_heads(heads: Sequence[str], rows: Sequence[Sequence[str]], is_head: Callable[[str], bool]) -> bool:
+    """Return whether two heads state units or stand above figures alone; a single one does beside names, above rows."""
+    columns = list(zip(*rows, strict=True))
+    is_of_unit = [
+        is_head(head) or all(FLAT_FIGURE.fullmatch(cell) for cell in column)
+        for head, column in zip(heads, columns, strict=True)
+    ]  # fmt: skip
+    is_pair = len(heads) == MIN_CELLS - 1 and is_head(heads[1]) and not FLAT_NUMBER.fullmatch(rows[0][0])
+    return not is_of_unit[0] and (sum(is_of_unit) > 1 or is_pair)
 
 
 def _without_frame(line: str) -> str:
