@@ -409,8 +409,8 @@ def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> 
 
 
 def _is_empty(value: Any) -> bool:
-    """Return whether a value says that there is none: None, '-', 'n/a'."""
-    return value is None or (isinstance(value, str) and has_no_value(value))
+    """Return whether a value says that there is none: None, '-', 'n/a'; 'none' may be a setting."""
+    return value is None or (isinstance(value, str) and value.lower() != "none" and has_no_value(value))
 
 
 def _is_text(name: str, value: Any) -> bool:
