@@ -95,27 +95,53 @@ def _with_shared_unit(rows: list[list[str]], columns: Sequence[int], open_column
 def _with_units_of_metrics(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
     """Return the rows with a unit behind the plain numbers of a metric, if its other numbers agree on that unit.
 
-    A metric is a column, or a row below columns that name none. A column whose numbers all have no unit has that of
-    the columns whose heads differ from its own in their numbers: '30K prefill' and '146K prefill'.
+    A metric is a column, or a row below columns that name none.
+    """
+    filled_rows = _with_units_in_columns(heads, rows)
+    return filled_rows if any(map(names_measurement, heads[1:])) else _with_units_in_rows(heads, filled_rows)
+
+
+def _with_units_in_columns(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the units that columns state for their own plain numbers.
+
+    A column whose numbers all have no unit has that of the columns whose heads differ from its own in their numbers:
+    '30K prefill' and '146K prefill'.
     """
     filled_rows = [[*row] for row in rows]
     columns = [column for column, head in enumerate(heads) if column and _may_lack_unit(head)]
+    cells_by_name: dict[str, list[str]] = {}
     for column in columns:
-        cells = [row[column] for row in rows if column < len(row)]
-        alike = [other for other in columns if _NUMBERS.sub("#", heads[other]) == _NUMBERS.sub("#", heads[column])]
-        cells_alike = [row[other] for row in rows for other in alike if other < len(row)]
-        unit = _unit_of_metric(heads[column], cells if any(map(_written_unit, cells)) else cells_alike)
+        cells_by_name.setdefault(_without_numbers(heads[column]), []).extend(_cells_of(rows, column))
+    units = {name: _unit_of_metric(name, cells) for name, cells in cells_by_name.items()}
+    sizes = {name: _sizes_of(cells) for name, cells in cells_by_name.items()}
+    for column in columns:
+        cells, name = _cells_of(rows, column), _without_numbers(heads[column])
+        unit = _unit_of_metric(heads[column], cells) if any(map(_written_unit, cells)) else units[name]
         for row in filled_rows if unit else []:
             if column < len(row) and unit_in(row[0]) is None and not names_measurement(row[0]):
-                row[column] = _with_unit(row[column], unit or "", cells_alike)
-    if any(map(names_measurement, heads[1:])):
-        return filled_rows
+                row[column] = _with_unit(row[column], unit or "", sizes[name])
+    return filled_rows
+
+
+def _with_units_in_rows(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the units that rows state for their own plain numbers."""
+    is_open = [not SETTING_HEAD.fullmatch(plain(head)) and unit_in(head) is None for head in heads]
+    filled_rows = [[*row] for row in rows]
     for row in filled_rows:
         unit = _unit_of_metric(row[0], row[1:]) if row and _may_lack_unit(row[0]) else None
-        are_open = [not SETTING_HEAD.fullmatch(plain(head)) and unit_in(head) is None for head in heads[: len(row)]]
-        for column in range(1, len(are_open)):
-            row[column] = _with_unit(row[column], unit, row[1:]) if unit and are_open[column] else row[column]
+        sizes = _sizes_of(row[1:]) if unit else (0.0, 0.0)
+        for column in range(1, min(len(row), len(heads)) if unit else 1):
+            row[column] = _with_unit(row[column], unit or "", sizes) if is_open[column] else row[column]
     return filled_rows
+
+
+def _cells_of(rows: Sequence[Sequence[str]], column: int) -> list[str]:
+    return [row[column] for row in rows if column < len(row)]
+
+
+def _without_numbers(head: str) -> str:
+    """Return a head that is equal for columns which differ in their numbers."""
+    return _NUMBERS.sub("1", head)
 
 
 def _may_lack_unit(name: str) -> bool:
@@ -142,11 +168,17 @@ def _number_part(cell: str) -> str:
     return cell.replace("*", "").partition(" (")[0].strip("` ")
 
 
-def _with_unit(cell: str, unit: str, cells: Sequence[str]) -> str:
-    """Return a plain number with a unit, if the numbers that have one are of its size; any other cell as it is."""
-    value = read_cell(cell)
-    others = [other.low for text in cells if (other := read_cell(text)) and other.unit is not None]
-    if value is None or not _is_plain(value) or not any(_are_of_one_size(value.low, other) for other in others):
+def _sizes_of(cells: Sequence[str]) -> tuple[float, float]:
+    """Return the least and the greatest of the numbers that have a unit."""
+    sizes = [value.low for cell in cells if (value := read_cell(cell)) and value.unit is not None]
+    return (min(sizes), max(sizes)) if sizes else (0.0, 0.0)
+
+
+def _with_unit(cell: str, unit: str, sizes: tuple[float, float]) -> str:
+    """Return a plain number with a unit, if the numbers that have it are of its size; any other cell as it is."""
+    value, (least, greatest) = read_cell(cell), sizes
+    is_alike = value is not None and least <= MOST_RATIO * value.low <= MOST_RATIO * MOST_RATIO * greatest
+    if value is None or not _is_plain(value) or not is_alike:
         return cell
     number, bracket, remark = cell.replace("*", "").partition(" (")
     return f"{number} {unit}{bracket}{remark}"
@@ -154,7 +186,3 @@ def _with_unit(cell: str, unit: str, cells: Sequence[str]) -> str:
 
 def _is_plain(value: StatedNumber) -> bool:
     return value.unit is None and (not value.words or value.words.lstrip().startswith("("))
-
-
-def _are_of_one_size(number: float, other: float) -> bool:
-    return number <= MOST_RATIO * other and other <= MOST_RATIO * number
