@@ -100,3 +100,60 @@ def test_columns_per_token_and_per_joule(tmp_path: Path) -> None:
 def test_the_size_of_a_file_is_a_setting(tmp_path: Path) -> None:
     text = "model,quant,size_gib,pp512_tps,tg128_tps\na,Q4_K_M,0.49,14902.8,277.5\nb,Q8_0,17.2,1402.8,77.5\n"
     assert {row[3] for row in rows_of(tmp_path, text, "a.csv")} == {"tok/s"}
+
+
+def test_every_run_of_a_list_has_the_lists_unit(tmp_path: Path) -> None:
+    text = "main runs:      473.61, 473.74, 476.24 tok/s\ncandidate runs: 492.45, 488.19, 494.00 tok/s\n"
+    values = [value for _, _, value, unit in rows_of(tmp_path, text) if unit == "tok/s"]
+    assert values == [473.61, 473.74, 476.24, 492.45, 488.19, 494.0]
+
+
+def test_time_to_answer_is_a_latency(tmp_path: Path) -> None:
+    text = "The fastest model by time-to-answer (vLLM AWQ at 0.030s) has the slowest speed (66.9 tok/s).\n"
+    assert ("e2e_ms", "stated", 30.0, "ms") in rows_of(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Otherwise the 15GB experts tried to allocate as pinned host memory and the load died.",
+        "The old bracket (7.8-15.9 min) for the TTFT is far from it.",
+        "The first try varied from 19-113 tok/s and was rejected as invalid.",
+    ],
+)
+def test_what_was_not_measured_is_no_result(tmp_path: Path, sentence: str) -> None:
+    assert rows_of(tmp_path, f"Decode is 14.6 tok/s. {sentence}\n") == [("decode_tps", "stated", 14.6, "tok/s")]
+
+
+def test_the_best_arm_has_no_maximum(tmp_path: Path) -> None:
+    text = "| Run | 10 tokens (s) | tok/s |\n|---|---|---|\n| `A=1` (best) | 23.4 | 0.43 |\n| `A=0` | 33.4 | 0.33 |\n"
+    assert {row[1] for row in rows_of(tmp_path, text)} == {"stated"}
+
+
+def test_the_tested_context_is_a_limit(tmp_path: Path) -> None:
+    text = "| Metric | Value |\n|---|---|\n| Decode speed | 169 tok/s |\n| Max tested context | 112K tokens |\n"
+    assert rows_of(tmp_path, text) == [("decode_tps", "stated", 169.0, "tok/s")]
+
+
+def test_names_of_vllm_bench_serve_have_its_units(tmp_path: Path) -> None:
+    head = "arm,duration,output_throughput,request_throughput,mean_ttft_ms\n"
+    text = f"{head}A,142.117,461.14,0.45,45.5\nB,100,655.36,0.64,46\n"
+    assert [row for row in rows_of(tmp_path, text, "a.csv") if row[0] != "ttft_ms"] == [
+        ("duration_s", "stated", 142.117, "s"), ("output_tps", "stated", 461.14, "tok/s"),
+        ("request_tps", "stated", 0.45, "requests/s"),
+        ("duration_s", "stated", 100.0, "s"), ("output_tps", "stated", 655.36, "tok/s"),
+        ("request_tps", "stated", 0.64, "requests/s"),
+    ]  # fmt: skip
+
+
+def test_a_latency_per_something_is_none_of_a_request(tmp_path: Path) -> None:
+    text = "run,latency_per_accepted_token_ms,tok_s\nA,287.35,3.5\nB,280.35,3.6\n"
+    assert "e2e_ms" not in {row[0] for row in rows_of(tmp_path, text, "a.csv")}
+
+
+def test_the_latency_of_a_set_of_questions_is_its_duration(tmp_path: Path) -> None:
+    text = (
+        "| Quant | Accuracy | Invalid | Latency (s) | Output throughput (token/s) |\n|---|---|---|---|---|\n"
+        "| MXFP8 | 0.967 | 0.000 | 16.099 | 10530.614 |\n"
+    )
+    assert ("duration_s", "stated", 16.099, "s") in rows_of(tmp_path, text)

@@ -44,6 +44,11 @@ _BARE_LIST = re.compile(  # 'TTFT of 81.5 90.2 77.1 ms'
     rf"(?:{pattern_of('tok/s', 'ms', 's')})(?!\w)",
     re.IGNORECASE,
 )
+_LINE_OF_RUNS = re.compile(  # 'candidate runs: 492.45, 488.19, 494.00 tok/s'
+    r":\s{1,20}~?\d{1,9}\.\d{1,6}(?:, {1,3}~?\d{1,9}\.\d{1,6}){1,30} ?"
+    rf"(?:{pattern_of('tok/s', 'ms', 's')})(?!\w)",
+    re.IGNORECASE,
+)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
@@ -87,7 +92,9 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
     without_depths = _DEPTH.sub(lambda match: "@".ljust(len(match[0]), "x"), sentence) if "@" in sentence else sentence
     matches = list(SENTENCE_NUMBER.finditer(without_depths))
     has_list = _RESPECTIVELY.search(sentence) is not None
-    lists = [match.span() for pattern in (_BRACKETED_LIST, _BARE_LIST) for match in pattern.finditer(sentence)]
+    lists = [
+        match.span() for pattern in (_BRACKETED_LIST, _BARE_LIST, _LINE_OF_RUNS) for match in pattern.finditer(sentence)
+    ]
     names: Sequence[str] = ()
     at = 0
     while at < len(matches):

@@ -90,7 +90,7 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     r"|.*(?:\$|price|cost|power|watt|accept|accuracy|score|memory|vram|ram\b|bandwidth|utili[sz]ation).*"
 )
 LIMIT_HEAD = words(  # label of a row that states what may be used: 'Context window', 'Max model len', 'Memory limit'
-    r"(?:(?:max(?:imum)?|model|native|configured|supported|total)\.? ){0,3}(?:context|ctx)"
+    r"(?:(?:max(?:imum)?|model|native|configured|supported|tested|usable|stable|total)\.? ){0,3}(?:context|ctx)"
     r"(?: (?:window|len(?:gth)?|size|limit))?(?: \(tokens\))?"
     r"|max(?:imum)?\.? (?:(?:model|seq(?:uence)?|new|output|input|generated?) ){0,2}(?:len(?:gth)?|tokens)"
     r"|(?:(?:gpu|system|host) )?(?:memory|v?ram) (?:limit|budget|cap)"
@@ -106,6 +106,8 @@ COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"peak concurrent requests|peak concurrency"), "peak_concurrency"),
     (words(r"(?:draft )?accept(?:ance|ed|)(?: rate)?|acc\.? rate"), "acceptance_rate"),
 )  # fmt: skip
+_ACCURACY_HEAD, _INVALID_HEAD = words(r"acc(?:uracy|\.)?"), words(r"invalid(?: rate)?")  # of SGLang's question sets
+_LATENCY_OF_SET = words(r"^latency\b")
 _ACCEPTED = words(r"accept(?:ed)?")
 COUNT_LABELS = (  # of a row: as a column's head a setting
     (words(r"failed|failures|errors"), "failed_requests"),
@@ -184,6 +186,14 @@ def with_units_of_tests(heads: Sequence[str]) -> list[str]:
     if not has_both or any(unit_in(head) == "tok/s" for head in heads):
         return [*heads]
     return [f"{head} (t/s)" if any(test.fullmatch(plain(head)) for test in tests) else head for head in heads]
+
+
+def name_of_duration(column_name: str, heads: Sequence[str]) -> str:
+    """Return the name of a column, 'Duration (s)' for the latency of a whole set of questions with their accuracy."""
+    is_of_set = all(
+        any(pattern.fullmatch(plain(head)) for head in heads) for pattern in (_ACCURACY_HEAD, _INVALID_HEAD)
+    )
+    return _LATENCY_OF_SET.sub("Duration", column_name) if is_of_set else column_name
 
 
 @lru_cache(maxsize=1024)  # the names of a table are asked for at every cell

@@ -58,7 +58,8 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (rf"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)|{_EVAL_ALONE}", "decode_ms"),
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
-        r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
+        r"latenc(?:y|ies\b)(?! per (?!req)|[- ](?:bound|optimi|sensitive|critical))"
+        r"|\btime[- ]to[- ](?:answer|complete|completion)\b|(?<!total )\binference time\b"
         r"|total latency (?:\(?ms\)? )?(?:mean|avg|average|median|p\d\d)\b"  # alone it is that of the load
         r"|response time|^(?:avg |mean |p\d\d )?lat\b|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
         r"|请求耗时|請求耗時"

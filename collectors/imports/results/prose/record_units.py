@@ -22,6 +22,13 @@ _DURATION = words(
     r"(?:(?:total|elapsed|run|wall|bench(?:mark)?|test) )?(?:time|duration|elapsed)|wall[- ]?clock(?: time)?"
 )
 _STATISTIC = words(r"\b(?:mean|avg|average|median|min|max|p\d\d(?:\.\d)?)\b")
+_LATENCY_OF_SERVING = words(r"(?:mean|median|p\d\d) (?:ttft|tpot|itl|e2el) ms")
+UNITS_OF_SERVING = {
+    "output throughput": "tok_s",
+    "total token throughput": "tok_s",
+    "request throughput": "req_s",
+    "duration": "s",
+}
 MOST_DIFFERENCE = 0.005  # between a rate and the division that it is
 LEAST_BUSY, MOST_BUSY = 0.8, 1.05  # of a load's requests at once, as its latencies show them
 LEAST_SHARE = 1e-3  # of a latency, for the time to its first token: a thousandth may be another unit
@@ -35,6 +42,34 @@ class StatedLoad(NamedTuple):
     requests: int
     duration_s: float
     level: int
+
+
+def with_units_of_serving(records: Sequence[Record]) -> tuple[list[Record], str | None]:
+    """Return records with the units of `vllm bench serve` in its names, and a note; only beside its latencies.
+
+    It writes `output_throughput` and `duration` without a unit beside `mean_ttft_ms`.
+    """
+    if not any(_LATENCY_OF_SERVING.fullmatch(leaf_words(name)) for record in records for name in record.values):
+        return list(records), None
+    names = dict.fromkeys(
+        name for record in records for name, value in record.values.items()
+        if leaf_words(name) in UNITS_OF_SERVING and is_number(value)
+    )  # fmt: skip
+    if not names:
+        return list(records), None
+    named = {name: f"{name}_{UNITS_OF_SERVING[leaf_words(name)]}" for name in names}
+    listed = ", ".join(list(names)[:MOST_NAMES])
+    note = (
+        f"Without a unit, {listed} are tokens, requests or seconds, as serving benchmarks write beside `mean_ttft_ms`."
+    )
+    return _renamed(records, named), note
+
+
+def _renamed(records: Sequence[Record], named: Mapping[str, str]) -> list[Record]:
+    return [
+        record._replace(values={named.get(name, name): value for name, value in record.values.items()})
+        for record in records
+    ]
 
 
 def with_proven_units(records: Sequence[Record]) -> tuple[list[Record], str | None]:
@@ -69,11 +104,7 @@ def with_proven_units(records: Sequence[Record]) -> tuple[list[Record], str | No
     if not units:
         return list(records), None
     named = {name: f"{name}_{unit}" for name, unit in units.items()}
-    renamed = [
-        record._replace(values={named.get(name, name): value for name, value in record.values.items()})
-        for record in records
-    ]
-    return renamed, _note(units, proofs)
+    return _renamed(records, named), _note(units, proofs)
 
 
 def _note(units: Mapping[str, str], proofs: Iterable[str]) -> str:

@@ -48,7 +48,7 @@ from collectors.imports.results.prose.record_metrics import (
     tested_side_of,
     tokens_of_whole_load,
 )
-from collectors.imports.results.prose.record_units import with_proven_units
+from collectors.imports.results.prose.record_units import with_proven_units, with_units_of_serving
 from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import (
@@ -193,8 +193,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if failures:
         records = [record for record in records if not _is_failed(record)]
         load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
-    records, note = with_proven_units(records)
-    load.notes += [note] if note else []
+    records, note_of_serving = with_units_of_serving(records)
+    records, note_of_proofs = with_proven_units(records)
+    load.notes += [note for note in (note_of_serving, note_of_proofs) if note]
     constants = _constants(records)
     failed = {name: value for name, value in constants.items() if is_number(value) and counts_failures(name)}
     load.params |= {name: cut(value) for name, value in constants.items() if name not in failed}

@@ -83,6 +83,9 @@ _CLASS = re.compile(  # 'Low TTFT (< 600 ms) feels responsive' names a class, an
     r"[^\d()]{0,40}\(\s*$",
     re.IGNORECASE,
 )
+_PROJECTED = re.compile(  # 'the best case of the old bracket (7.8-15.9 min)'
+    r"\b(?:brackets?|projections?|estimates?|projected (?:range|time|value))\s*\(\s*$", re.IGNORECASE
+)
 _BRACKETS = re.compile(r"\([^()]{0,80}\)")
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
@@ -255,6 +258,7 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     is_nothing = place.value.low == 0 and place.value.high is None and unit in ("tok/s", "ms", "s")
     is_limit = _LIMIT_BEHIND.match(place.after) is not None  # '60 requests per minute limit'
     is_class = place.value.bound is not None and _CLASS.search(place.before) is not None
+    is_class = is_class or _PROJECTED.search(sentence[: place.start]) is not None
     is_other = is_nothing or is_class or is_of_load or is_summed or is_change or is_condition or is_limit
     return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.end, place.clause_end)
 

@@ -35,7 +35,7 @@ COMPARED_HEAD = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_TITLE = re.compile(r"[\W\d]{0,12}(?P<name>.*?)(?:[,;:。，；：]|\.(?:\s|$)|\s[-–—]+\s|$)")
-_BEST_ARM = re.compile(r"(?<=\w) best$", re.IGNORECASE)
+_BEST_ARM = re.compile(r"(?<=\w) best$|\s*\(best\)$", re.IGNORECASE)
 _PARTS_OF_TITLE = re.compile(r"[,;，；] ?")
 MOST_WORDS_OF_NAME = 10
 TIMES = ("ms", "s")

@@ -19,6 +19,7 @@ from collectors.imports.results.prose.heads import (
     SETTING_HEAD,
     UNIT_HEAD,
     count_metric,
+    name_of_duration,
     names_measurement,
     plain,
     with_rates_sent,
@@ -166,7 +167,7 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
             is_of_prefill = PREFILL_HEAD.search(table.heads[0]) and not metric_of(
                 column_name, unit or unit_in(column_name)
             )
-            column_words = f"prefill {column_name}" if is_of_prefill else column_name
+            column_words = f"prefill {column_name}" if is_of_prefill else name_of_duration(column_name, table.heads)
             is_other_time = table.names_times and (unit or unit_in(column_name)) in TIMES
             add_number(load, value._replace(unit=unit), point, label, column_words, "" if is_other_time else title)
         return

@@ -29,6 +29,7 @@ _HYPOTHETICAL = re.compile(
     r"|(?:fake|mock) (?:provider|server|backend|engine)"
     r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
     r"|est(?=\. (?:from|based)|\.\))|would have been"
+    r"|(?:rejected|discarded|dismissed) as (?:invalid|noise|noisy|outliers?|unreliable)"
     r"|tests? (?:pins?|asserts?|expects?)"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"

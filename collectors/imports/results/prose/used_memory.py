@@ -14,7 +14,7 @@ _CARD_BEHIND = re.compile(
     r"\s*(?:cards?|GPUs?|boxe?s?|machines?|devices?|laptops?|boards?|systems?|using(?=\s*$))\b", re.IGNORECASE
 )
 _MODEL_BEHIND = re.compile(  # 'a separate 1.37 GB draft model' has a size
-    r"\s*(?:[\w.-]{1,20} ){0,2}(?:models?|GGUFs?|files?|checkpoints?|downloads?)\b(?! (?:weights|memory|load))",
+    r"\s*(?:[\w.-]{1,20} ){0,2}(?:models?|experts|GGUFs?|files?|checkpoints?|downloads?)\b(?! (?:weights|memory|load))",
     re.IGNORECASE,
 )
 _USED_MEMORY = re.compile(
