@@ -4,7 +4,7 @@
 import { IDLE_APP, PAGE, ROOT, SKELETON } from "./streamlit_dom.js";
 
 export const COMPLETE_CLASS = "pw-whole"; // on the root element once the page is shown in full
-const SETTLE_MS = 100;
+const SETTLE_MS = 30;
 const SETTLE_LIMIT_MS = 250; // a chart that is still being drawn already has its final size
 const GIVE_UP_MS = 5000; // then a slow page shows what it has
 const PLACEHOLDER_BARS = ["0 0 / 32% 1.6rem", "0 2.7rem / 64% 1rem", "0 5rem / 100% 17rem", "0 23.5rem / 100% 17rem"];
