@@ -344,7 +344,7 @@ def test_seconds_of_decoding_are_those_of_an_answer(tmp_path: Path) -> None:
         '{"prefill_seconds": 0.125, "decode_seconds": 14.5, "decode_ms": 16.5, "decode_tokens_per_sec": 18}'
     )
     assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
-        ("prompt_ms", 125.0), ("decode_ms", 14_500.0), ("stated", 16.5), ("output_tps", 18.0),
+        ("prompt_ms", 125.0), ("decode_ms", 14_500.0), ("stated", 16.5), ("decode_tps", 18.0),
     ]  # fmt: skip
 
 
@@ -470,7 +470,7 @@ def test_a_deviation_and_the_number_of_values_belong_to_their_mean(tmp_path: Pat
     rows = [(r.metric, r.statistic, r.value, r.n, r.sd) for r in results_of(load_of(path))]
     assert rows == [
         ("e2e_ms", "mean", 2500.0, 5, 250.0), ("e2e_ms", "min", 2000.0, 5, None),
-        ("ttft_ms", "mean", 80.0, 4, pytest.approx(3 * (4 / 3) ** 0.5)), ("output_tps", "mean", 45.5, None, None),
+        ("ttft_ms", "mean", 80.0, 4, pytest.approx(3 * (4 / 3) ** 0.5)), ("decode_tps", "mean", 45.5, None, None),
     ]  # fmt: skip
 
 

@@ -157,3 +157,66 @@ def test_the_latency_of_a_set_of_questions_is_its_duration(tmp_path: Path) -> No
         "| MXFP8 | 0.967 | 0.000 | 16.099 | 10530.614 |\n"
     )
     assert ("duration_s", "stated", 16.099, "s") in rows_of(tmp_path, text)
+
+
+def test_a_speed_on_its_own_line_is_that_of_the_label_above(tmp_path: Path) -> None:
+    text = (
+        "```\nDecode with a draft:\n\n-ngl 999 -ncmoe 34 --draft-max 6\n-fa on -ctk q8_0 -t 5\n~35.5 tok/s\n\n"
+        "Old build:\n\n-ngl 999 -fa 1 -ctk q8_0 -ctv q8_0 -t 5\n~26.8 tok/s\n\nTarget:\n\n~80.5 tok/s\n```\n"
+    )
+    (load,) = loads_of_text(tmp_path, "a.md", text)
+    assert [(row.point, row.metric, row.value) for row in results_of(load)] == [
+        ("Decode with a draft (line 6)", "decode_tps", 35.5), ("Old build (line 11)", "stated", 26.8),
+    ]  # fmt: skip
+
+
+def test_the_size_of_a_model_is_not_its_name(tmp_path: Path) -> None:
+    text = "Decode: 45.5 tok/s\n\nVRAM:\n  draft model:  ~268 MiB\n  KV cache: ~105 MiB\n"
+    (load,) = loads_of_text(tmp_path, "a.md", text)
+    assert load.model is None
+
+
+def test_lengths_in_tokens_are_settings(tmp_path: Path) -> None:
+    text = "- TTFT (v0.7.0): 0.39s\n- TTFT (v0.6.1): 0.13s\n- Input Prompt: 4K tokens\n- Output Tokens: 100\n"
+    assert {row[0] for row in rows_of(tmp_path, text)} == {"ttft_ms"}
+
+
+def test_a_predicted_speed_is_no_result(tmp_path: Path) -> None:
+    text = "Decode is 69.5 tok/s. Mixtral was predicted at 23 TPS.\n"
+    assert rows_of(tmp_path, text) == [("decode_tps", "stated", 69.5, "tok/s")]
+
+
+def test_an_approximate_speed_of_another_name_repeats_a_cell(tmp_path: Path) -> None:
+    text = (
+        "| Model | Decode (tok/s) |\n|---|---|\n| a-8b | 31.2 |\n| b-8b | 30.6 |\n\n"
+        "- All of the Q4_K_M models decode at ~31.2 tok/s.\n"
+    )
+    assert [row[2] for row in rows_of(tmp_path, text)] == [31.2, 30.6]
+
+
+def test_first_token_time_and_a_row_called_generation(tmp_path: Path) -> None:
+    first = "| Try | FTT (s) |\n|---|---|\n| 1 | 0.18 |\n\n"
+    text = f"{first}| | measured |\n|---|---|\n| generation | 20.3 t/s |\n| prefill | 167 t/s |\n"
+    assert {row[:3:2] for row in rows_of(tmp_path, text)} == {
+        ("ttft_ms", 180.0), ("decode_tps", 20.3), ("prompt_tps", 167.0),
+    }  # fmt: skip
+
+
+def test_the_memory_of_the_machine_is_a_setting(tmp_path: Path) -> None:
+    text = "run,output_tps,prompt_tps,chip,memory_gb\n1,119.4,158.6,M5 Pro,64.0\n2,121.3,107.1,M5 Pro,64.0\n"
+    (load,) = loads_of_text(tmp_path, "a.csv", text)
+    assert {row.unit for row in results_of(load)} == {"tok/s"} and load.params["memory_gb"] == 64
+    text = "run,output_tps,prompt_tps,memory_gb\n1,119.4,158.6,5.5\n2,121.3,107.1,5.5\n"
+    assert ("stated", "stated", 5.5, "GB") in rows_of(tmp_path, text, "b.csv"), "in use by the model"
+
+
+def test_the_size_of_weights_is_a_setting(tmp_path: Path) -> None:
+    text = "run,tok_s,fp32_size_mb,weights_only_memory_gb\n1,119.4,1920.5,5.5\n2,121.3,1921.5,5.6\n"
+    assert {row[3] for row in rows_of(tmp_path, text, "a.csv")} == {"tok/s"}
+
+
+def test_a_record_of_one_stream_has_its_speed_of_decoding(tmp_path: Path) -> None:
+    text = '{"config": {"batch": 1}, "measurements": {"decode_tokens_per_s_median": 12.48, "ttft_s_median": 0.673}}'
+    assert ("decode_tps", "median", 12.48, "tok/s") in rows_of(tmp_path, text, "a.json")
+    batch = text.replace('"batch": 1', '"batch_size": 8')
+    assert ("output_tps", "median", 12.48, "tok/s") in rows_of(tmp_path, batch, "b.json")

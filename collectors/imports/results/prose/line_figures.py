@@ -67,6 +67,9 @@ FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
 VARIABLE = re.compile(r"[A-Za-z]\w{0,60}")  # 'ttft_p99_ms'
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s{{0,60}}(?:{NUMBER})\s*", re.IGNORECASE)
+_LENGTH = re.compile(  # of a prompt or an answer: a setting of the load
+    r"(?:input|output|prompt|completion|context)(?: (?:prompt|tokens?|length|len|size))?", re.IGNORECASE
+)
 LEAST_LINES_OF_SERIES = 2
 MOST_IN_NOTE = 12
 SENTENCE_END, MAX_SENTENCE_CHARS = re.compile(r"[.!?]\s+(?=[A-Z])"), 400
@@ -98,7 +101,8 @@ def add_figure(
         metric_name = metric_of_number(f"{figure.passage} {figure.words}", figure.value, figure.unit)
     if metric_name is None and (metric := count_metric(figure.value, "", figure.label)) is not None:
         metric_name = MetricName(metric)
-    if metric_name is None and figure.unit is None:
+    is_length = figure.unit == "tokens" and _LENGTH.fullmatch(figure.label.strip("*` ")) is not None
+    if metric_name is None and (figure.unit is None or is_length):
         load.params[f"{name} (line {figure.line})"] = figure.value.low
         return
     metric_name = metric_name or MetricName(STATED)
@@ -357,7 +361,8 @@ def _point_of(statement: Statement, sections: Sections) -> MeasurementPoint:
     """Return the point of a figure of running text."""
     has_label = _has_own_label(statement.paragraph, statement.words)
     lead = "" if has_label else _lead_of(statement.paragraph, statement.words)
-    name = f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+    words = f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]}"
+    name = f"{words.removesuffix(': ')} (line {statement.line})"
     headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
     return point_of_words(name, f"{lead}{statement.words}", statement.condition, *headings)
 

@@ -33,7 +33,7 @@ GENERATION = (
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
-_FIRST_TOKEN = r"ttft|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
+_FIRST_TOKEN = r"ttft|\bftt\b|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
 _STATISTIC = r"(?: (?:mean|avg|median|min|max|p\d\d))?$"
 _EVAL_ALONE = rf"^(?:gen(?:eration)? )?eval{_STATISTIC}"  # llama.cpp's word for decoding
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts

@@ -73,7 +73,8 @@ def measurements_in(record: Record, level: int | None, most_streams: int = 1) ->
     outputs = _outputs_in(record.values)
     test = tested_side_of(record)
     metrics: dict[str, MetricName] = {}
-    decoded_names = [] if max(most_streams, level or 1) > 1 else _speeds_of_decoding(record)
+    is_of_stream = max(most_streams, level or 1) == 1 and not _states_batch(record)
+    decoded_names = _speeds_of_decoding(record) if is_of_stream else []
     for name, value in record.values.items():
         column = value_name_of(name)
         is_derived = DERIVED.search(column.words) or _DEVIATION.search(column.words)
@@ -83,7 +84,9 @@ def measurements_in(record: Record, level: int | None, most_streams: int = 1) ->
         elif is_result and name in decoded_names:
             metrics[name] = MetricName("decode_tps")
         elif is_result:
-            metrics[name] = _metric_name_in(column, value, level, outputs, test)
+            metric_name = _metric_name_in(column, value, level, outputs, test)
+            is_decoding = metric_name.metric == "output_tps" and not outputs and names_decoding(column.words)
+            metrics[name] = metric_name._replace(metric="decode_tps") if is_decoding and is_of_stream else metric_name
     metrics = _with_total_of_load(metrics) if counts else metrics
     metrics = _with_speeds_of_requests(metrics, record.values)
     return _with_single_duration(_with_times_of_requests(_without_coarse_units(metrics)), record.values)
@@ -314,7 +317,7 @@ def _speeds_of_decoding(record: Record) -> list[str]:
     parts = set(map(_part_of_both_sides, (*prompts, *whole_requests)))
     is_of_one_kind = len({names_decoding(plain_words) for plain_words in outputs.values()}) == 1
     is_of_decoding = is_of_one_kind and all(map(names_answer, outputs.values()))
-    is_of_stream = not any(map(_states_streams, outputs.values())) and not _states_batch(record)
+    is_of_stream = not any(map(_states_streams, outputs.values()))
     return [name for name in outputs if is_of_decoding and is_of_stream and _part_of_both_sides(name) in parts]
 
 

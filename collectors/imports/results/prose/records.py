@@ -116,6 +116,9 @@ MOST_TOKENS = words(r"\bmax (?:(?:new|output|completion) )?tokens$")  # a limit:
 SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
 MARKED_NOTE = "The file is marked as synthetic or simulated; whether its prompts or its numbers are, it does not say."
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
+_MEMORY = words(r"mem(?:ory)?")
+_OF_MACHINE = words(r"host ?name|cpu(?: count| cores| model)?|chip|device model|os(?: version)?|platform")
+LEAST_RECORDS = 2  # of one machine
 MAX_NAME_CHARS = 200
 MOST_NAME_CHARS = 100  # of one value
 LEAST_METRICS = 2
@@ -193,18 +196,21 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if failures:
         records = [record for record in records if not _is_failed(record)]
         load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
+    records, memory_of_machine = _without_memory_of_machine(records)
     records, note_of_serving = with_units_of_serving(records)
     records, note_of_proofs = with_proven_units(records)
     load.notes += [note for note in (note_of_serving, note_of_proofs) if note]
     constants = _constants(records)
     failed = {name: value for name, value in constants.items() if is_number(value) and counts_failures(name)}
-    load.params |= {name: cut(value) for name, value in constants.items() if name not in failed}
+    settings = {**memory_of_machine, **constants}
+    load.params |= {name: cut(value) for name, value in settings.items() if name not in failed}
     load.model = _model_of(constants)
     times = [time for record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
     accuracies = names_of_accuracies(records)
+    most_streams = max(map(_most_streams, records), default=1)
     for record in records:
-        _add_record(load, record, constants, accuracies)
+        _add_record(load, record, constants, accuracies, most_streams)
     if failed and not any(row.metric == "failed_requests" for row in load.result_rows):
         load.notes.append(f"Not counted, since of how many requests is not told: {_listed(failed)}.")
     open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
@@ -227,6 +233,20 @@ def _listed(values: Mapping[str, Any]) -> str:
 
 def _names_without_unit(record: Record) -> list[str]:
     return [name for name, value in record.values.items() if value_name_of(name).lacks_unit and is_number(value)]
+
+
+def _without_memory_of_machine(records: Sequence[Record]) -> tuple[list[Record], dict[str, Any]]:
+    """Return records without `memory_gb`, where all have the same beside the names of their machine, and its value."""
+    names = {name for record in records for name in record.values if _MEMORY.fullmatch(value_name_of(name).words)}
+    is_of_machine = any(_OF_MACHINE.fullmatch(leaf_words(name)) for record in records for name in record.values)
+    shared = {name for name in names if len({record.values.get(name) for record in records}) == 1}
+    if not is_of_machine or len(records) < LEAST_RECORDS or not shared:
+        return list(records), {}
+    others = [
+        record._replace(values={name: value for name, value in record.values.items() if name not in shared})
+        for record in records
+    ]
+    return others, {name: records[0].values[name] for name in shared}
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -303,7 +323,16 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str]) -> None:
+def _most_streams(record: Record) -> int:
+    """Return the largest concurrency that a record states, 1 without any."""
+    values = (*record.values.items(), *record.settings.items())
+    return max((count(value) or 1 for name, value in values if _states_level(name, CONCURRENCY_HEAD)), default=1)
+
+
+def _add_record(
+    load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str], most_streams: int
+) -> None:
+    """Add a record's results. most_streams: the largest concurrency of all records."""
     patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
     totals = tokens_of_whole_load(record.values)
     values, shared = (
@@ -317,7 +346,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         )
     ]  # fmt: skip
     levels_of_parts = [_levels_of_parts(values, pattern, record.objects) for pattern in patterns]
-    metrics = measurements_in(record, shared_levels[0], max(levels_of_parts[0].values(), default=1))
+    metrics = measurements_in(record, shared_levels[0], max((most_streams, *levels_of_parts[0].values())))
     tested = point_of_words("", tested_side_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)

@@ -56,6 +56,7 @@ class StoredValues:
         names = {_name_of(statement), statement.value.unit or ""}
         return (
             self.has_exactly(statement)
+            or self._is_about_a_speed(statement)
             or self._has_between(statement, names)
             or all(
                 self._has_other_metric(statement, end) or self._rounds(statement, point, end, least_digits)
@@ -73,6 +74,12 @@ class StoredValues:
             rounds_to(value, converted(statement.value.low, factor)) for name in names
             for value in self._values.get(name, [])
         )  # fmt: skip
+
+    def _is_about_a_speed(self, statement: Statement) -> bool:
+        """Return whether an approximate speed is a stored one of any name: 'all decode at ~31.2 tok/s'."""
+        value = statement.value
+        is_about = value.is_approximate and value.high is None and value.unit == "tok/s"
+        return is_about and significant_digits(value.low) >= LEAST_DIGITS and (value.unit, value.low) in self._exact
 
     def _has_between(self, statement: Statement, names: Collection[str]) -> bool:
         """Return whether a narrow range, as 'around 96-97 tok/s' is one, has a stored value between its ends."""

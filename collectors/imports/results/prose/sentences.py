@@ -12,6 +12,7 @@ from collectors.imports.results.prose.consoles import FENCE
 from collectors.imports.results.prose.decoding_speeds import OF_ALL_STREAMS
 from collectors.imports.results.prose.figure_labels import label_and_subject, subject_of
 from collectors.imports.results.prose.metric_names import (
+    AIMED_AT,
     DERIVED,
     LATENCIES_OF_TOKENS,
     MetricName,
@@ -20,7 +21,7 @@ from collectors.imports.results.prose.metric_names import (
     names_side_alone,
     statistic_of,
 )
-from collectors.imports.results.prose.number_text import StatedNumber, is_inverse, with_unit_first
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, is_inverse, parse_number, with_unit_first
 from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs, with_joined_answers
 from collectors.imports.results.prose.running_text import running_text, sentences_of
 from collectors.imports.results.prose.sentence_places import Place, places_of
@@ -87,6 +88,7 @@ _PROJECTED = re.compile(  # 'the best case of the old bracket (7.8-15.9 min)'
     r"\b(?:brackets?|projections?|estimates?|projected (?:range|time|value))\s*\(\s*$", re.IGNORECASE
 )
 _BRACKETS = re.compile(r"\([^()]{0,80}\)")
+_BARE_SPEED = re.compile(rf"(?:{NUMBER})[.;]?", re.IGNORECASE)
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 MOST_WORDS_OF_LABEL = 4
@@ -143,6 +145,9 @@ def states_speed(text: str, labels_above: LabelsAbove) -> bool:
 def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: LabelsAbove) -> Iterator[Statement]:
     if not may_have_figure(sentence) or all(map(is_hypothetical, sentence.split(";"))):
         return
+    if bare := _BARE_SPEED.fullmatch(sentence.strip()):
+        yield from _labelled_speed(paragraph, start, parse_number(bare), labels_above)
+        return
     former: _Former | None = None
     is_of_others = False
     places = [_as_rate(place) for place in places_of(sentence)]
@@ -187,6 +192,17 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
             label, subject = label_and_subject(place, sentence, subject)
             condition = match[0] if (match := _CONDITION.match(sentence, place.end)) else ""
             yield Statement(line, label, place.value, name, statistic, paragraph.text, condition)
+
+
+def _labelled_speed(
+    paragraph: Paragraph, start: int, value: StatedNumber, labels_above: LabelsAbove
+) -> Iterator[Statement]:
+    """Yield a speed that has a line to itself, if a label above it tells whose it is: 'Baseline:'."""
+    line = paragraph.line_at(start)
+    label = next(iter(labels_above(line)), "")
+    if label and value.unit == "tok/s" and not (AIMED_AT.search(label) or is_hypothetical(label)):
+        name = metric_of(label, value.unit) or MetricName(STATED)
+        yield Statement(line, "", value, name, statistic_of(label, value.bound, name.metric), paragraph.text)
 
 
 def _is_hit_rate(place: Place) -> bool:

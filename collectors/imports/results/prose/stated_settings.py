@@ -39,6 +39,9 @@ _DEGREE_OF_ROW = re.compile(
     rf"(?P<degree>\d{{1,3}}){_END_OF_ROW}",
     re.IGNORECASE | re.MULTILINE,
 )
+_SIZE_OF_MODEL = re.compile(
+    r"[~≈<>]?\s?\d[\d.,]* ?(?:[KMGT]i?B|tok\S*|ms|s|%)", re.IGNORECASE
+)  # 'draft model: ~268 MiB'
 _TAG = re.compile(r"[a-z][\w./-]{1,80}:[\w.-]{1,60}")  # as Ollama names models
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,2})?b\b")  # 'tiny-8b'
 _FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b-q4_k_m.gguf' is a file of tiny-8b
@@ -259,6 +262,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
             or not re.search(r"\d", name)
             or not re.search(r"[A-Za-z]", name)
             or _NO_MODEL.search(name)
+            or _SIZE_OF_MODEL.fullmatch(name)
         ):
             continue
         short_name = _FILE_OF_MODEL.sub("", name.rpartition("/")[2].lower())

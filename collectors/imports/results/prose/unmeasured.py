@@ -9,7 +9,7 @@ _NOT_MEASURED = re.compile(
     r"\b(?:(?<!as )expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|threshold|margin|tolerance"
     r"|(?<!under )(?<!within )(?<!under the )(?<!within the )(?<!under this )(?<!within this )(?<!at this )sl[oa]s?"
-    r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
+    r"|require[sd]?|hop(?:e|ing)|predicted|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby(?: only| just| about)?|every|rises|rose|grows|grew"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"

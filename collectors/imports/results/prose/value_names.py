@@ -22,7 +22,8 @@ from collectors.imports.results.prose.units import NamedUnit, named_unit
 WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
 OF_MACHINE = re.compile(
     r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$"
-    r"|\b(?:ram|memory|vram)\b.*\btotal\b|\bweights?$|^(?:(?:model|gguf|file|quant|checkpoint|weights?) ){0,2}size$"
+    r"|\b(?:ram|memory|vram)\b.*\btotal\b|\bweights?$|\bweights? only\b"
+    r"|^(?:(?:model|gguf|file|quant|checkpoint|weights?|[fbq]\w{1,6}|int\d) ){0,2}size$"
 )
 _BYTES_OF_MEMORY = words(  # no rate, and none of a token; vLLM's `--kv-cache-memory-bytes` is a setting
     r"(?!kv cache memory bytes$)(?:\w{1,20} ){0,4}?(?:kv ?cache|kv|v?ram|mem(?:ory)?|rss)(?: \w{1,20}){0,3}? bytes"
