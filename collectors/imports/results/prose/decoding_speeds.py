@@ -28,7 +28,7 @@ _SPEED_IN_TABLE = re.compile(  # beside that of the prompt it is one stream's
     r"\b(?:decod(?:e|ing)|(?:token |text )?gen(?:eration)?)[ _-](?:throughput|speed|rate|tps)\b|\bgeneration_tps\b"
     r"|\b(?:decod(?:e|ing)|gen(?:eration)?) \(?(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tokens per second)(?!\w)"
     r"|(?<!\w)(?:t(?:ok(?:en)?s?)? ?/ ?s(?:ec)?|tps) \(?(?:decod(?:e|ing)|gen(?:eration)?)\b"
-    r"|\b(?:token|text) generation\b|(?:^|: |, )(?:generation|decod(?:e|ing)): ",
+    r"|\b(?:token|text) generation\b|(?:^|: |, )(?:generation|decod(?:e|ing)): (?!throughput)",
     re.IGNORECASE,
 )
 _PROMPT_IN_TEXT = re.compile(r"\bprompt[- ]processing\b|\bprefill\b|\bpp ?\d{2,6}\b", re.IGNORECASE)

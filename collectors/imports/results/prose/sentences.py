@@ -25,7 +25,7 @@ from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, i
 from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs, with_joined_answers
 from collectors.imports.results.prose.running_text import running_text, sentences_of
 from collectors.imports.results.prose.sentence_places import Place, places_of
-from collectors.imports.results.prose.units import may_have_figure
+from collectors.imports.results.prose.units import may_have_figure, unit_in
 from collectors.imports.results.prose.unmeasured import (
     is_hypothetical,
     is_listed_further,
@@ -200,7 +200,12 @@ def _labelled_speed(
     """Yield a speed that has a line to itself, if a label above it tells whose it is: 'Baseline:'."""
     line = paragraph.line_at(start)
     label = next(iter(labels_above(line)), "")
-    if label and value.unit == "tok/s" and not (AIMED_AT.search(label) or is_hypothetical(label)):
+    if (
+        label
+        and unit_in(label) is None
+        and value.unit == "tok/s"
+        and not (AIMED_AT.search(label) or is_hypothetical(label))
+    ):
         name = metric_of(label, value.unit) or MetricName(STATED)
         yield Statement(line, "", value, name, statistic_of(label, value.bound, name.metric), paragraph.text)
 
