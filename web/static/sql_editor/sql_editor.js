@@ -7,8 +7,9 @@ import { columnsAt } from "./columns.js";
 /** @import { Editor, EditorData, EditorState, EditorTriggers } from "../../types/sql_editor.js" */
 /** @typedef {ComponentArgs<EditorData> & ValueSetters<EditorState, EditorTriggers>} Component */
 /**
- * `schema`: as JSON; `pageText`: the last text that the page set.
- * @typedef {{ editor: Editor, component: Component, schema: string, pageText: string }} MountedEditor
+ * `schema`: as JSON; `pageText`: the last text that the page set; `draft`: of the visit before, until it is used.
+ * @typedef {{ made: string[], typed: string }} Draft
+ * @typedef {{ editor: Editor, component: Component, schema: string, pageText: string, draft?: Draft }} MountedEditor
  */
 
 /** @type {WeakMap<HTMLElement, MountedEditor>} */
@@ -20,8 +21,12 @@ export function mount(component) {
   const { parentElement, data } = component;
   const mounted = editors.get(parentElement) ?? mountEditor(component);
   if (mounted.component.data.version !== data.version) {
+    // A page that is opened again may set its text twice, at first that of another address.
+    const typed = typedText(mounted.draft, data.text);
     mounted.pageText = data.text;
-    mounted.editor.setText(data.text);
+    mounted.draft = undefined;
+    mounted.editor.setText(typed ?? data.text);
+    if (typed !== undefined) component.setStateValue("said", { text: typed, version: data.version });
   }
   if (mounted.schema !== JSON.stringify(data.schema)) {
     mounted.schema = JSON.stringify(data.schema);
@@ -43,17 +48,19 @@ function mountEditor(component) {
   parentElement.append(host);
   /** @param {string} text */
   const withVersion = (text) => ({ text, version: mounted.component.data.version });
-  const draft = takeDraft(data.text);
+  const draft = takeDraft();
+  const typed = typedText(draft, data.text);
   const editor = createEditor({
     parent: host,
-    text: draft ?? data.text,
+    text: typed ?? data.text,
     label: data.label,
     schema: data.schema,
     columnsAt,
     onRun: (text) => mounted.component.setTriggerValue("run", withVersion(text)),
   });
   /** @type {MountedEditor} */
-  const mounted = { editor, component, schema: JSON.stringify(data.schema), pageText: data.text };
+  const mounted = { editor, component, schema: JSON.stringify(data.schema), pageText: data.text, draft };
+  host.addEventListener("focusin", () => (mounted.draft = undefined));
   // The page gets the text before it hears of whatever the user clicks next. A link to another page is the exception:
   // the rerun of this page's script would start after the other page's script, and lead back here.
   host.addEventListener("focusout", ({ relatedTarget }) => {
@@ -62,7 +69,7 @@ function mountEditor(component) {
   });
   addEventListener("pagehide", () => host.isConnected && saveDraft(mounted));
   editors.set(parentElement, mounted);
-  if (draft !== undefined) component.setStateValue("said", withVersion(draft));
+  if (typed !== undefined) component.setStateValue("said", withVersion(typed));
   return mounted;
 }
 
@@ -74,13 +81,22 @@ function saveDraft({ editor, component, pageText }) {
 }
 
 /**
- * The saved draft, if it was based on the text that the page sets now. It is removed, because it is only for the next
- * visit: a later link to the same statement must show the statement.
+ * The saved draft. It is removed, because it is only for the next visit: a later link to the same statement must show
+ * the statement.
+ * @returns {Draft | undefined}
+ */
+function takeDraft() {
+  const draft = JSON.parse(sessionStorage.getItem(DRAFT_KEY) ?? "null");
+  sessionStorage.removeItem(DRAFT_KEY);
+  return draft ?? undefined;
+}
+
+/**
+ * What was typed in a draft that was based on the text that the page sets now.
+ * @param {Draft | undefined} draft
  * @param {string} pageText
  * @returns {string | undefined}
  */
-function takeDraft(pageText) {
-  const { made: baseTexts, typed } = JSON.parse(sessionStorage.getItem(DRAFT_KEY) ?? '{"made":[]}');
-  sessionStorage.removeItem(DRAFT_KEY);
-  return baseTexts.includes(pageText) && typed !== pageText ? typed : undefined;
+function typedText(draft, pageText) {
+  return draft?.made.includes(pageText) && draft.typed !== pageText ? draft.typed : undefined;
 }
