@@ -21,7 +21,6 @@ export function mount(component) {
   const { parentElement, data } = component;
   const mounted = editors.get(parentElement) ?? mountEditor(component);
   if (mounted.component.data.version !== data.version) {
-    // A page that is opened again may set its text twice, at first that of another address.
     const typed = typedText(mounted.draft, data.text);
     mounted.pageText = data.text;
     mounted.draft = undefined;
@@ -74,9 +73,11 @@ function mountEditor(component) {
 }
 
 /** @param {MountedEditor} mounted */
-function saveDraft({ editor, component, pageText }) {
+function saveDraft({ editor, component, pageText, draft: unused }) {
   // When the page returns, it sets either the last text that it was sent or, after a reload, the text in its URL.
-  const draft = { made: [pageText, component.data.text], typed: editor.text() };
+  // An editor that nobody has touched leaves the draft of the visit before: a page that is opened again may draw it
+  // twice, at first with the text of another address.
+  const draft = unused ?? { made: [pageText, component.data.text], typed: editor.text() };
   sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft));
 }
 
