@@ -488,7 +488,7 @@ def test_empty_columns_and_counts_are_no_settings(tmp_path: Path) -> None:
     path.write_text("tokens/s,ttft_p99_ms,note,failed,timeouts,draft\n100.5,-,n/a,0,0,none\n120.5,-,n/a,0,0,none\n")
     load = load_of(path)
     assert load.params == {"draft": "none"}
-    assert load.notes == ["Not counted, since of how many requests is not told: failed = 0, timeouts = 0."]
+    assert load.notes == ["Left out, since the number of all requests is not known: failed = 0, timeouts = 0."]
     assert [(row.point, row.value) for row in results_of(load)] == [
         ("all requests: tokens/s (record 2)", 100.5), ("all requests: tokens/s (record 3)", 120.5),
     ]  # fmt: skip

@@ -206,7 +206,7 @@ def test_the_memory_of_the_machine_is_a_setting(tmp_path: Path) -> None:
     text = "run,output_tps,prompt_tps,chip,memory_gb\n1,119.4,158.6,M5 Pro,64.0\n2,121.3,107.1,M5 Pro,64.0\n"
     (load,) = loads_of_text(tmp_path, "a.csv", text)
     assert {row.unit for row in results_of(load)} == {"tok/s"} and load.params["memory_gb"] == 64
-    text = "run,output_tps,prompt_tps,memory_gb\n1,119.4,158.6,5.5\n2,121.3,107.1,5.5\n"
+    text = "run,output_tps,prompt_tps,chip,memory_gb\n1,119.4,158.6,M5 Pro,5.5\n2,121.3,107.1,M5 Pro,5.5\n"
     assert ("stated", "stated", 5.5, "GB") in rows_of(tmp_path, text, "b.csv"), "in use by the model"
 
 
@@ -220,3 +220,14 @@ def test_a_record_of_one_stream_has_its_speed_of_decoding(tmp_path: Path) -> Non
     assert ("decode_tps", "median", 12.48, "tok/s") in rows_of(tmp_path, text, "a.json")
     batch = text.replace('"batch": 1', '"batch_size": 8')
     assert ("output_tps", "median", 12.48, "tok/s") in rows_of(tmp_path, batch, "b.json")
+
+
+def test_an_acceptance_of_another_arm_is_no_rounding(tmp_path: Path) -> None:
+    text = "EAGLE: acceptance rate 85%, decode 50.5 tok/s.\n\nn-gram: acceptance rate 85.2%, decode 44.5 tok/s.\n"
+    values = [value for metric, _, value, _ in rows_of(tmp_path, text) if metric == "acceptance_rate"]
+    assert sorted(value or 0.0 for value in values) == [0.85, 0.852]
+
+
+def test_memory_in_a_list_is_read_past(tmp_path: Path) -> None:
+    record = '{"hostname": "x", "memory": [1, 2], "tok_s": 45.5, "ttft_ms": 80}'
+    assert [row[2] for row in rows_of(tmp_path, f"[{record}, {record}]", "a.json")] == [45.5, 80.0, 45.5, 80.0]

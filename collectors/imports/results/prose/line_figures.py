@@ -70,6 +70,7 @@ NAMED_FIGURE = re.compile(rf"\s{{0,12}}(?P<name>[A-Za-z][A-Za-z ]{{1,60}})[:=]\s
 _LENGTH = re.compile(  # of a prompt or an answer: a setting of the load
     r"(?:input|output|prompt|completion|context)(?: (?:prompt|tokens?|length|len|size))?", re.IGNORECASE
 )
+ACCEPTANCE = "acceptance_rate"
 LEAST_LINES_OF_SERIES = 2
 MOST_IN_NOTE = 12
 SENTENCE_END, MAX_SENTENCE_CHARS = re.compile(r"[.!?]\s+(?=[A-Z])"), 400
@@ -304,6 +305,8 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
     repeating_paragraphs = {
         statement.paragraph for statement, is_repeat in zip(statements, repeats, strict=True) if is_repeat
     }
+    acceptances = [row.value * 100 for row in load.result_rows if row.metric == ACCEPTANCE and row.value is not None]
+    acceptances += [statement.value.low for statement in statements if statement.metric_name.metric == ACCEPTANCE]
     roundings: list[str] = []
     repeats_of_text = repeated_statements(statements, points)
     for index, (statement, point) in enumerate(zip(statements, points, strict=True)):
@@ -315,7 +318,10 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             roundings.append(_written(statement.value))
             continue
         is_title = statement.line in lines_of_titles
-        if is_repeat or (is_title and (stored_values.has_rounded(statement) or _is_in_row(statement, numbers_of_rows))):
+        is_rounded = stored_values.has_rounded(statement) or _is_in_row(statement, numbers_of_rows)
+        is_heading = lines[statement.line - 1].startswith("#")
+        is_rounded = is_rounded or (is_heading and _rounds_acceptance(statement, acceptances))
+        if is_repeat or (is_title and is_rounded):
             is_exact = stored_values.has_exactly(statement)
             roundings += [] if is_exact else [_written(statement.value)]
         else:
@@ -325,6 +331,13 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections, rows_of_too
             statistic = led_by if statement.statistic == STATED else statement.statistic
             add_stated(load, point, statement.value, metric, factor, unit, statistic)
     load.notes += [f"What repeats a value in other words was left out: {', '.join(roundings)}."] if roundings else []
+
+
+def _rounds_acceptance(statement: Statement, acceptances: Iterable[float]) -> bool:
+    """Return whether an acceptance in whole per cent is another one rounded: '85%' is 85.2 %."""
+    rate = statement.value.low
+    is_whole = statement.metric_name.metric == ACCEPTANCE and rate.is_integer() and statement.value.high is None
+    return is_whole and any(not other.is_integer() and rounds_to(round(other, 6), rate) for other in acceptances)
 
 
 def _written(value: StatedNumber) -> str:

@@ -45,9 +45,9 @@ class StatedLoad(NamedTuple):
 
 
 def with_units_of_serving(records: Sequence[Record]) -> tuple[list[Record], str | None]:
-    """Return records with the units of `vllm bench serve` in its names, and a note; only beside its latencies.
+    """Return records in which the names that serving benchmarks leave without a unit have theirs, and a note.
 
-    It writes `output_throughput` and `duration` without a unit beside `mean_ttft_ms`.
+    Only beside their latencies: `vllm bench serve` writes `output_throughput` and `duration` beside `mean_ttft_ms`.
     """
     if not any(_LATENCY_OF_SERVING.fullmatch(leaf_words(name)) for record in records for name in record.values):
         return list(records), None
@@ -147,7 +147,7 @@ def _unit_of_duration(name: str, records: Sequence[Record]) -> str | None:
 def _unit_of_latencies(names: Sequence[str], records: Sequence[Record], loads: Mapping[int, StatedLoad]) -> str | None:
     """Return the unit in which the mean latencies of all loads add up to their time; else None.
 
-    `loads`: of the records that state one, by their index.
+    `loads`: what records state of their loads, by the index of the record.
     """
     means = [name for name in names if _statistic_of(name) == "mean"]
     latencies = [

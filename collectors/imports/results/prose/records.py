@@ -20,7 +20,7 @@ from collectors.imports.results.prose.decoding_speeds import names_decoding
 from collectors.imports.results.prose.draft_positions import add_positions, lists_positions
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
-from collectors.imports.results.prose.number_text import has_no_value, states_failure
+from collectors.imports.results.prose.number_text import MEMORY, has_no_value, states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
 from collectors.imports.results.prose.record_files import (
     COLUMN,
@@ -212,7 +212,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for record in records:
         _add_record(load, record, constants, accuracies, most_streams)
     if failed and not any(row.metric == "failed_requests" for row in load.result_rows):
-        load.notes.append(f"Not counted, since of how many requests is not told: {_listed(failed)}.")
+        load.notes.append(f"Left out, since the number of all requests is not known: {_listed(failed)}.")
     open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if not load.result_rows:
         lacking = f" No unit is stated by {', '.join(open_names)[:MAX_NAME_CHARS]}." if open_names else ""
@@ -236,17 +236,26 @@ def _names_without_unit(record: Record) -> list[str]:
 
 
 def _without_memory_of_machine(records: Sequence[Record]) -> tuple[list[Record], dict[str, Any]]:
-    """Return records without `memory_gb`, where all have the same beside the names of their machine, and its value."""
-    names = {name for record in records for name in record.values if _MEMORY.fullmatch(value_name_of(name).words)}
+    """Return records without `memory_gb`, where all have one whole number beside the names of their machine, and it."""
+    names = {
+        name for record in records for name, value in record.values.items()
+        if is_number(value) and value % 1 == 0 and _names_memory(name)
+    }  # fmt: skip
     is_of_machine = any(_OF_MACHINE.fullmatch(leaf_words(name)) for record in records for name in record.values)
-    shared = {name for name in names if len({record.values.get(name) for record in records}) == 1}
+    first = records[0].values if records else {}
+    shared = {name for name in names if all(record.values.get(name) == first.get(name) for record in records)}
     if not is_of_machine or len(records) < LEAST_RECORDS or not shared:
         return list(records), {}
     others = [
         record._replace(values={name: value for name, value in record.values.items() if name not in shared})
         for record in records
     ]
-    return others, {name: records[0].values[name] for name in shared}
+    return others, {name: first[name] for name in shared}
+
+
+def _names_memory(name: str) -> bool:
+    column = value_name_of(name)
+    return column.unit in MEMORY and _MEMORY.fullmatch(column.words) is not None
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from itertools import combinations
 from collectors.imports.results.builder import MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_marks import BULLET
-from collectors.imports.results.prose.repeated_values import MILLISECONDS, rounds_to, significant_digits
+from collectors.imports.results.prose.repeated_values import MILLISECONDS, significant_digits
 from collectors.imports.results.prose.sentences import Statement
 from collectors.imports.results.prose.units import UNITS
 from collectors.imports.results.values import converted
@@ -38,7 +38,7 @@ def repeated_statements(statements: Sequence[Statement], points: Sequence[Measur
     Of two equal ones the more certain metric stays, else the first; an approximate figure repeats the exact one.
     """
     names = [_names_in(point.name, statement) for statement, point in zip(statements, points, strict=True)]
-    repeats = _rounded_acceptances(statements)
+    repeats: set[int] = set()
     for first, second in _candidates(statements):
         pair = (statements[first], statements[second])
         is_alike = (
@@ -50,19 +50,6 @@ def repeated_statements(statements: Sequence[Statement], points: Sequence[Measur
         if is_alike and (repeat := _repeat_of(pair, names[first] & names[second])) is not None:
             repeats.add((first, second)[repeat])
     return repeats
-
-
-def _rounded_acceptances(statements: Sequence[Statement]) -> set[int]:
-    """Return the indexes of acceptance rates in whole per cent, if they round the only one with decimals."""
-    rates = {
-        index: statement.value.low for index, statement in enumerate(statements)
-        if statement.metric_name.metric == "acceptance_rate" and statement.value.high is None
-    }  # fmt: skip
-    exact_rates = {rate for rate in rates.values() if not rate.is_integer()}
-    if len(exact_rates) != 1:
-        return set()
-    (exact_rate,) = exact_rates
-    return {index for index, rate in rates.items() if rate.is_integer() and rounds_to(exact_rate, rate)}
 
 
 def _candidates(statements: Sequence[Statement]) -> Iterable[tuple[int, int]]:

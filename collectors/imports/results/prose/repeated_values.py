@@ -51,8 +51,7 @@ class StoredValues:
 
     def has(self, statement: Statement, point: MeasurementPoint, is_beside_repeated: bool = False) -> bool:
         """Return whether a figure repeats stored values, exactly or rounded; of a range both ends do."""
-        is_share = statement.metric_name.metric == "acceptance_rate"  # in whole per cent
-        least_digits = LEAST_DIGITS_BESIDE if is_beside_repeated or is_share else LEAST_DIGITS
+        least_digits = LEAST_DIGITS_BESIDE if is_beside_repeated else LEAST_DIGITS
         names = {_name_of(statement), statement.value.unit or ""}
         return (
             self.has_exactly(statement)

@@ -177,7 +177,7 @@ def _sizes_of(cells: Sequence[str]) -> tuple[float, float]:
 def _with_unit(cell: str, unit: str, sizes: tuple[float, float]) -> str:
     """Return a plain number with a unit, if the numbers that have it are of its size; any other cell as it is."""
     value, (least, greatest) = read_cell(cell), sizes
-    is_alike = value is not None and least <= MOST_RATIO * value.low <= MOST_RATIO * MOST_RATIO * greatest
+    is_alike = value is not None and least / MOST_RATIO <= value.low <= greatest * MOST_RATIO
     if value is None or not _is_plain(value) or not is_alike:
         return cell
     number, bracket, remark = cell.replace("*", "").partition(" (")
